@@ -190,7 +190,7 @@ export const errorTable = {
     detail:
       'Send JPEG, PNG or WebP; "detected" is the kind of file that was detected. An iPhone converts HEIC itself for a file input with accept="image/jpeg"; on a server use heif-convert.',
     group: 'image',
-    ofImage: 'Send {image} as JPEG, PNG or WebP; this one {kind}',
+    ofImage: 'Send {image} as JPEG, PNG or WebP. It {kind}',
     requests: 'images',
     members: ['field', 'detected'],
   },

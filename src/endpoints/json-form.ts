@@ -42,7 +42,7 @@ export function* readJsonForm(
       throw new Problem('duplicate_field', { detail, field: shortName(sentName) });
     }
     if (names.size === maxMembers) {
-      json.fail(undefined, `Send at most ${maxMembers} members; there are more at character`);
+      json.fail(undefined, `Send at most ${maxMembers} members; the limit is exceeded at character`);
     }
     names.add(sentName);
     const { name, rule } = sent.claim(sentName);

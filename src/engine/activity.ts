@@ -12,7 +12,7 @@ const never: Last = { owner: '', at_ms: Number.NEGATIVE_INFINITY };
 export class Activity {
   /** Requests in flight, by owner. */
   readonly #inFlight = new Map<string, number>();
-  /** The owner whose request ended last, and the last one before it with another owner. */
+  /** The owner whose request ended last, and the last other owner before that. */
   #last = never;
   #other = never;
 

@@ -8,9 +8,9 @@ import { inTurns, type Steps, step_cost } from './turns.ts';
 const timings_ms = { decode: 0, detect: 0, align: 0, embed: 0 };
 
 /**
- * Caches analyses of images for callers that compare one image with many. In memory only. The key consists of
- * the SHA-256 of the bytes, so that no image can replace another; the options; and the owner, so that
- * response times do not reveal whether another key sent the image.
+ * Caches analyses of images in memory, for clients that compare one image with many. The cache key consists of the
+ * SHA-256 of the image, the options and the owner. It contains the owner, because response times would otherwise
+ * reveal whether another API key sent the image.
  */
 export class AnalysisCache {
   readonly #kept: LRUCache<string, Analysis>;
@@ -26,7 +26,7 @@ export class AnalysisCache {
   }
 
   /**
-   * Analyses only the images that are not in the cache for this owner. `analyse` gets the known outcomes by
+   * Analyses only the images that are not in the cache for this owner. `analyse` gets the cached outcomes by
    * position.
    */
   analyse<Found extends { first: readonly Outcome[] }>(
@@ -49,7 +49,7 @@ export class AnalysisCache {
       ticket = analyse(known);
       const found = await ticket.done;
       for (const [at, outcome] of found.first.entries()) {
-        // Failures and searches that were cut short are not cached, because another attempt may find more.
+        // Failures and searches that timed out are not cached, because another attempt may succeed.
         if (known[at] === undefined && outcome.ok && !outcome.image.search_timed_out) {
           this.#kept.set(keys[at]!, { ...outcome, timings_ms });
         }
@@ -68,10 +68,13 @@ export class AnalysisCache {
   }
 }
 
-/** Bytes that are hashed in one step, at least four times as fast as they are read one by one. */
+/** Number of bytes that one step hashes. Hashing is at least four times as fast as reading single bytes. */
 const hashed_bytes = 4 * step_cost;
 
-/** Hashed here, because a libuv thread needs a copy of the image, which takes longer than its hash. */
+/**
+ * Computes the cache keys on the main thread, because a libuv thread would need a copy, which takes longer than
+ * the hash.
+ */
 function* keysOf(
   owner: string,
   images: readonly Uint8Array[],

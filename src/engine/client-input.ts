@@ -1,11 +1,11 @@
-/** Prepares client input for use in a response. */
+/** Shortens client input for use in a response. */
 
-/** Maximum number of characters of client input that a detail quotes. */
+/** Maximum number of characters of client input that a `detail` quotes. */
 const maxRepeated = 32;
 
 /**
- * Quotes client input in a detail: shortened, in the given quotes, and without characters that could control
- * a terminal or break a line.
+ * Quotes client input for a `detail`: shortens it, and replaces characters that could control a terminal or
+ * break a line.
  */
 export function excerpt(text: string, quote = ''): string {
   const characters = [...text.slice(0, 2 * maxRepeated + 1)];
@@ -17,7 +17,7 @@ export function excerpt(text: string, quote = ''): string {
 /** Maximum number of characters of a name in a response. */
 const maxName = 256;
 
-/** Shortens a name that a client chose, for `field` of a response. */
+/** Shortens a name from a client for the member `field` of a response. */
 export const shortName = (name: string) => (name.length > maxName ? `${name.slice(0, maxName)}…` : name);
 
 export function describeSent(sent: unknown): string {

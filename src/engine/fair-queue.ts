@@ -1,19 +1,19 @@
 import { Activity } from './activity.ts';
 import { Heap } from './heap.ts';
 
-/** A request as the scheduler sees it. */
+/** The members of a request that the scheduler uses. */
 interface Waiting {
-  /** The id of the key that sent it. */
+  /** Id of the key that sent the request. */
   readonly owner: string;
-  /** Number of its waiting images. */
+  /** Number of waiting images. */
   readonly waiting: number;
-  /** True until one of its images is given to a worker. */
+  /** True until a worker starts one of its images. */
   readonly untouched: boolean;
-  /** A further step of an admitted request: it goes before the other requests of its owner. */
+  /** True for a second step of an admitted request. It precedes the other requests of its owner. */
   readonly continues: boolean;
   /**
-   * Minimum milliseconds for its waiting image at this position (0: the next one), as far as known in
-   * advance.
+   * Returns the estimated minimum time for the waiting image at this position, in milliseconds. 0 is the next
+   * image.
    */
   estimate_ms(position: number): number;
 }
@@ -26,29 +26,29 @@ interface Entry<R> {
   after: Entry<R> | undefined;
 }
 
-/** State of one key in the queue, and its past use. */
+/** State of one key in the queue, including its past use. */
 interface Owner<R> {
   readonly name: string;
-  /** Number of places that it takes, running or waiting. */
+  /** Number of places in use, running or waiting. */
   held: number;
-  /** Number of places of its requests that `victims` is about to drop. */
+  /** Number of places of the requests that `victims` has selected so far. */
   pledged: number;
-  /** Its requests with waiting images: those that continue, then the others, oldest first. */
+  /** Its requests with waiting images: first the second steps, then the others; each oldest first. */
   first: Entry<R> | undefined;
   last: Entry<R> | undefined;
-  /** Last one of those that continue. */
+  /** The last of the second steps. */
   lastContinuing: Entry<R> | undefined;
-  /** Number of workers that it occupies, and the estimated time of their jobs. */
+  /** Number of workers in use, and the estimated time of their jobs. */
   workers: number;
   running_ms: number;
   /**
-   * Virtual time up to which it is served: the start time of its first image plus the time that its images
-   * have taken since.
+   * Virtual time up to which it is served: the virtual time of its first image plus the time of its images
+   * since then.
    */
   served_ms: number;
-  /** Average time of its images, with more weight on newer ones. */
+  /** Average time of its images, with more weight on newer images. */
   image_ms: number;
-  /** Number of its last turn. */
+  /** Number of its previous turn. */
   turn: number;
 }
 
@@ -65,60 +65,57 @@ export interface Next<R> {
   allowed: number;
 }
 
-/** Maximum number of images per turn: those of a match, so that they stay together. */
+/** Maximum number of images per turn. A match has two images, so they stay together. */
 const quantum = 2;
 
-/**
- * Maximum estimated time of the images of a turn, unless a single image takes longer: no key waits for two
- * slow images.
- */
+/** Maximum estimated time of a turn with two images. Slower images get one turn each, so that no key waits for two. */
 const turn_ms = 100;
 
 /** A worker stays free for another key for this long after its last activity. */
 const active_ms = 10_000;
 
-/** Maximum number of owners that are checked for a request to drop; those that hold most come first. */
-const maxAsked = 16;
+/** Maximum number of owners that are checked for a request to drop, in descending order of their places. */
+const maxChecked = 16;
 
 /**
- * Decides whose image is next: start-time fair queueing (Goyal, Vin and Cheng, 1996) by the time that workers
- * spend on a key's images, and order of arrival within a key. Over time each key that always has images
- * waiting gets an equal share of the workers' time.
+ * Selects the next image by start-time fair queueing (Goyal, Vin and Cheng, 1996). The measure is the time that
+ * workers spend on a key's images. Within a key, images are served in order of arrival. In the long run, keys that
+ * always have waiting images get equal shares of the workers' time.
  *
- * A running job is never interrupted, so equal shares do not limit a wait. Three rules do:
+ * Running jobs are never interrupted, so equal shares alone do not limit the wait. Three rules limit it:
  *
- * 1. While another key is active (has a request in flight, or had one within the last 10 s), one key never
- *    occupies all workers, if there are two or more.
- * 2. A turn is at most two images of one request, or one if images are large or recent images of the key were
- *    slow: the larger of the two estimates counts.
- * 3. A key that had nothing waiting gets its turn before keys that were served meanwhile, but saves no time up.
+ * 1. With two or more workers, one key never occupies all of them while another key is active. A key is active if
+ *    it has a request in flight, or had one within the last 10 s.
+ * 2. A turn is at most two images of one request. It is one image if the images are large, or if recent images of
+ *    the key were slow.
+ * 3. A key that had nothing waiting gets its turn before keys that were served in the meantime, but it does not
+ *    save up unused time.
  *
- * Thus the first image of a key waits for at most one turn of each other key, whatever they have sent. With a
- * single worker, and for the first request after 10 s without one, that turn may have begun already, and it
- * lasts as long as an image may.
+ * Therefore the first image of a key waits for at most one turn of each other key, whatever the others have sent.
+ * With a single worker, or for the first request after 10 s, the current turn may already have begun. It lasts at
+ * most as long as one image may take.
  *
- * The time is known only when a job is done; until then its estimate counts. All operations take logarithmic
- * time.
+ * The time of a job is known only at its end; until then its estimate counts. All operations take logarithmic time.
  */
 export class FairQueue<R extends Waiting> {
   readonly #now: () => number;
   readonly #activity = new Activity();
   readonly #owners = new Map<string, Owner<R>>();
   readonly #entries = new Map<R, Entry<R>>();
-  /** Owners with waiting images: the least served first; among equals, the one whose last turn was first. */
+  /** Owners with waiting images, in ascending order of service, then of their previous turn. */
   readonly #ready = new Heap<Owner<R>>((a, b) => (servedBy(a) - servedBy(b) || a.turn - b.turn) < 0);
-  /** Owners whose last request can be dropped: the one that holds most first. */
+  /** Owners whose last request can be dropped, in descending order of their places. */
   readonly #droppable = new Heap<Owner<R>>((a, b) => a.held - a.pledged > b.held - b.pledged);
-  /** Idle owners that had more than their share: the one with the smallest excess first. */
+  /** Idle owners that had more than their share, in ascending order of the excess. */
   readonly #idle = new Heap<Owner<R>>((a, b) => a.served_ms < b.served_ms);
   /** Number of owners with entries. */
   #active = 0;
-  /** Share of the workers' time that a key with images always waiting would have had. */
+  /** Virtual time: the workers' time that a key with images always waiting would have got. */
   #virtual_ms = 0;
   /** Average time of an image of any key. */
   #image_ms = 1;
   #turns = 0;
-  /** Owner of the current turn, and the number of images and milliseconds that it may still start. */
+  /** Owner of the current turn, and the images and the estimated time that are left in it. */
   #current: Owner<R> | undefined;
   #left = 0;
   #left_ms = 0;
@@ -134,7 +131,7 @@ export class FairQueue<R extends Waiting> {
     return this.#entries.size;
   }
 
-  /** Call it when a request of this key arrives, and `ended` when its response is complete. */
+  /** Records that a request of this key arrived. Call `ended` when its response is complete. */
   arrived(owner: string): void {
     this.#activity.begin(owner);
   }
@@ -146,10 +143,11 @@ export class FairQueue<R extends Waiting> {
   /** Returns the request whose image is next; undefined if none may start on the free workers. */
   next(workers: Workers): Next<R> | undefined {
     let owner = this.#current;
-    const goesOn = owner?.first !== undefined && this.#left > 0 && this.#estimate(owner, 0) <= this.#left_ms;
-    if (!goesOn || !this.#mayStart(owner!, workers)) {
+    const continuesTurn =
+      owner?.first !== undefined && this.#left > 0 && this.#estimate(owner, 0) <= this.#left_ms;
+    if (!continuesTurn || !this.#mayStart(owner!, workers)) {
       owner = this.#ready.first;
-      // Only one key could occupy all workers but the last one.
+      // At most one key can occupy all workers but one, so the second owner may start.
       if (owner !== undefined && !this.#mayStart(owner, workers)) owner = this.#ready.second;
       if (owner === undefined) return undefined;
       this.#begin(owner);
@@ -167,8 +165,8 @@ export class FairQueue<R extends Waiting> {
   }
 
   /**
-   * Records that a worker takes images of the next request; they become one place. Returns their estimate,
-   * for `release`. Call it before `request.waiting` is reduced.
+   * Records that a worker starts images of the next request. Together they then take one place. Returns their
+   * estimated time, for `release`. Call it before `request.waiting` is reduced.
    */
   started(request: R, images: number): number {
     const { owner } = this.#entries.get(request)!;
@@ -186,7 +184,7 @@ export class FairQueue<R extends Waiting> {
     return ms;
   }
 
-  /** Records that the worker of these images is free again, after `ms`. */
+  /** Records that the worker has finished these images after `ms`. */
   release(name: string, images: number, estimate_ms: number, ms: number): void {
     const owner = this.#owners.get(name)!;
     owner.workers -= 1;
@@ -200,7 +198,7 @@ export class FairQueue<R extends Waiting> {
     this.#forget();
   }
 
-  /** Removes a request whose waiting images will not be taken. */
+  /** Removes a request whose waiting images will not be analysed. */
   drop(request: R): void {
     const owner = this.#entries.get(request)?.owner;
     if (owner === undefined) return;
@@ -212,19 +210,19 @@ export class FairQueue<R extends Waiting> {
   }
 
   /**
-   * Returns requests to drop from a full queue, so that `places` get free for a newcomer: repeatedly the
-   * youngest unstarted one of the key that holds most. No key is left with less than the newcomer's then has.
-   * Returns undefined if that is impossible, because the newcomer's key has its share.
+   * Returns requests to drop from a full queue, so that `entries` places become free for a request of the key
+   * `newcomer`. Repeatedly selects the latest unstarted request of the key with the maximum number of places. No
+   * key is left with fewer places than the newcomer then has. Returns undefined if this is impossible.
    */
   victims(newcomer: string, entries: number): R[] | undefined {
     const minimum = (this.#owners.get(newcomer)?.held ?? 0) + 1;
     const chosen: R[] = [];
-    /** The request that each checked owner would drop next. */
+    /** The next request to drop of each checked owner. */
     const candidates = new Map<Owner<R>, Entry<R> | undefined>();
     let freed = 0;
     while (freed < entries) {
       const owner = this.#droppable.first;
-      if (owner === undefined || (candidates.size === maxAsked && !candidates.has(owner))) break;
+      if (owner === undefined || (candidates.size === maxChecked && !candidates.has(owner))) break;
       const entry = candidates.has(owner) ? candidates.get(owner) : owner.last;
       const { waiting = 0, untouched = false } = entry?.request ?? {};
       candidates.set(owner, entry?.before);
@@ -262,7 +260,7 @@ export class FairQueue<R extends Waiting> {
     return owner;
   }
 
-  /** Puts a request into the queue of its owner. */
+  /** Inserts a request into the queue of its owner. */
   #enter(owner: Owner<R>, request: R): void {
     const before = request.continues ? owner.lastContinuing : owner.last;
     const after = before === undefined ? owner.first : before.after;
@@ -275,7 +273,7 @@ export class FairQueue<R extends Waiting> {
     this.#entries.set(request, entry);
   }
 
-  /** Removes it from the queue. */
+  /** Removes a request from the queue of its owner. */
   #leave(request: R): void {
     const entry = this.#entries.get(request)!;
     const { owner, before, after } = entry;
@@ -283,7 +281,7 @@ export class FairQueue<R extends Waiting> {
     else before.after = after;
     if (after === undefined) owner.last = before;
     else after.before = before;
-    // The request before one that continues continues too.
+    // All requests before the last continuing request are continuing too.
     if (owner.lastContinuing === entry) owner.lastContinuing = before;
     this.#entries.delete(request);
   }
@@ -308,16 +306,16 @@ export class FairQueue<R extends Waiting> {
     this.#ready.set(owner);
   }
 
-  /** Estimated milliseconds for an image of the owner's first request. */
+  /** Returns the estimated time in milliseconds for an image of the owner's first request. */
   #estimate(owner: Owner<R>, position: number): number {
     return Math.max(owner.image_ms, owner.first!.request.estimate_ms(position));
   }
 
-  /** Returns how many images of its first request fit in the turn, at least one. */
+  /** Returns the number of images of the first request that fit in the turn, at least one. */
   #allowed(owner: Owner<R>): number {
-    const most = Math.min(this.#left, owner.first!.request.waiting);
+    const max = Math.min(this.#left, owner.first!.request.waiting);
     let images = 1;
-    for (let ms = this.#estimate(owner, 0); images < most; images++) {
+    for (let ms = this.#estimate(owner, 0); images < max; images++) {
       ms += this.#estimate(owner, images);
       if (ms > this.#left_ms) break;
     }
@@ -329,9 +327,7 @@ export class FairQueue<R extends Waiting> {
     return !this.#activity.isAnother(name, this.#now() - active_ms);
   }
 
-  /**
-   * A key that had more than its share is remembered until the others have had theirs, or all keys are idle.
-   */
+  /** Deletes idle owners. An owner that had more than its share is kept until the others have had theirs. */
   #forget(): void {
     for (;;) {
       const { first } = this.#idle;
@@ -342,5 +338,5 @@ export class FairQueue<R extends Waiting> {
   }
 }
 
-/** Virtual time up to which it is served, including the estimates of its running images. */
+/** Returns the virtual time up to which an owner is served, including the estimates of its running images. */
 const servedBy = ({ served_ms, running_ms }: Owner<unknown>): number => served_ms + running_ms;

@@ -1,16 +1,13 @@
-/**
- * Families of detectors, each with a file in native/core/find/families: how a manifest describes their
- * outputs.
- */
+/** How a manifest describes the outputs of each detector family. native/core/find/families has a file for each. */
 
 interface Family {
-  /** Members that name outputs: one, or one for each stride. */
+  /** Manifest members with names of outputs: one name, or one for each stride. */
   outputs: Readonly<Record<string, 'one' | 'each'>>;
-  /** Pixels from cell to cell of each grid, unless the manifest defines them. */
+  /** Distance in pixels between the cells of each grid; absent if the manifest defines it. */
   strides?: readonly number[];
-  /** Anchors per cell, if the manifest defines them and the strides. */
+  /** Kind of anchors, if the manifest defines them and the strides. */
   cells?: 'anchors' | 'priors';
-  /** True if sides are multiples of the largest stride. */
+  /** True if width and height must be multiples of the maximum stride. */
   wholeCells?: true;
 }
 
@@ -35,9 +32,7 @@ export type FamilyName = keyof typeof table;
 export const families: Readonly<Record<FamilyName, Family>> = table;
 export const familyNames = Object.keys(table) as FamilyName[];
 
-/**
- * Families of models for presentation attack detection; native/core/embed/liveness.cpp has a line for each.
- */
+/** Families of liveness models. native/core/embed/liveness.cpp has a line for each. */
 export const livenessFamilies = {
   minifasnet: { classes: [3], side: 80, input: 'BGR, unscaled bytes', live: 'second' },
   celeba_spoof: { classes: [2, 3], side: 128, input: 'RGB, bytes / 255', live: 'first' },

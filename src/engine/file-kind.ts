@@ -1,77 +1,78 @@
 import { excerpt } from './client-input.ts';
 
-/**
- * Kinds of data that are sent instead of a readable image: values of `detected`, for documents and details.
- */
+/** Kinds of data that clients send instead of a supported image: the values of `detected`. */
 
 interface Kind {
   meaning: string;
-  /** Ends the sentence "this one …"; by default "is" and the meaning. */
+  /** Completes the sentence "It …"; by default "is" and the meaning. */
   is?: string;
-  /** True if the detail quotes its start. */
+  /** True if `detail` quotes the beginning of the data. */
   quoted?: true;
   advice?: string;
 }
 
 const asPng = 'Save it as PNG or JPEG.';
-const asBytes = 'read the file as bytes, and send these';
+const asBytes = 'read the file as bytes, and send the bytes';
 
 export const kinds = {
   heic: {
-    meaning: 'HEIC or HEIF, as phones write it',
+    meaning: 'HEIC or HEIF, the usual format of phones',
     is: 'looks like heic',
-    advice: 'An iPhone converts it for a file input with accept="image/jpeg"; elsewhere use heif-convert.',
+    advice: 'An iPhone converts it for a file input with accept="image/jpeg". Elsewhere use heif-convert.',
   },
-  avif: { meaning: 'AVIF', is: 'looks like avif', advice: 'Convert it, as avifdec does.' },
+  avif: { meaning: 'AVIF', is: 'looks like avif', advice: 'Convert it, for example with avifdec.' },
   gif: { meaning: 'GIF', is: 'looks like gif', advice: asPng },
   bmp: { meaning: 'BMP', is: 'looks like bmp', advice: asPng },
   tiff: { meaning: 'TIFF', is: 'looks like tiff', advice: asPng },
-  pdf: { meaning: 'PDF', is: 'looks like pdf', advice: 'Take the image out of it, as pdfimages does.' },
+  pdf: { meaning: 'PDF', is: 'looks like pdf', advice: 'Extract the image, for example with pdfimages.' },
   jp2: {
-    meaning: 'JPEG 2000, as on the chips of passports',
+    meaning: 'JPEG 2000, as in passport chips',
     is: 'is JPEG 2000',
-    advice: 'Convert it, as opj_decompress does.',
+    advice: 'Convert it, for example with opj_decompress.',
   },
-  jxl: { meaning: 'JPEG XL', advice: 'Convert it, as djxl does.' },
+  jxl: { meaning: 'JPEG XL', advice: 'Convert it, for example with djxl.' },
   arithmetic_jpeg: {
     meaning: 'a JPEG with arithmetic coding',
-    advice: 'Save it again as an ordinary JPEG: jpegtran does so without loss.',
+    advice: 'Convert it to a baseline JPEG; jpegtran does so without loss.',
   },
   unusual_jpeg: {
-    meaning: 'a lossless or hierarchical JPEG, or one of 12 bits a sample',
-    advice: 'Save it again as an ordinary JPEG.',
+    meaning: 'a lossless or hierarchical JPEG, or a JPEG with 12 bits per sample',
+    advice: 'Save it as a baseline JPEG.',
   },
   unsupported_colours: {
     meaning: 'an image whose colours need an ICC profile with lookup tables, or HDR (PQ, HLG)',
     advice: 'Convert it to sRGB.',
   },
   video: {
-    meaning: 'a film, such as MP4 or MOV',
-    advice: 'Send one image of it: ffmpeg -i film.mp4 -frames:v 1 image.png writes the first.',
+    meaning: 'a video, such as MP4 or MOV',
+    advice: 'Send one frame. This command extracts the first: ffmpeg -i video.mp4 -frames:v 1 image.png',
   },
   raw: {
-    meaning: 'what a camera calls RAW, such as CR3, NEF, RAF or DNG',
-    advice: 'Let the camera write JPEG too, or develop it, as dcraw_emu and every photo editor do.',
+    meaning: 'a camera RAW file, such as CR3, NEF, RAF or DNG',
+    advice: 'Set the camera to store JPEG too, or convert the file with a photo editor or dcraw_emu.',
   },
   appledouble: {
-    meaning: 'AppleDouble: metadata that macOS stores next to a file as ._NAME',
-    advice: 'Send the file of that name without the "._".',
+    meaning: 'AppleDouble: metadata that macOS stores beside a file as ._NAME',
+    advice: 'Send the file whose name has no "._" at the beginning.',
   },
   psd: { meaning: 'a Photoshop document', advice: 'Export it as JPEG or PNG.' },
   zip: { meaning: 'a ZIP archive', advice: 'Unpack it, and send the image.' },
-  gzip: { meaning: 'compressed by gzip', advice: 'Unpack it, as gunzip does, and send the image.' },
+  gzip: {
+    meaning: 'compressed with gzip',
+    advice: 'Decompress it, for example with gunzip, and send the image.',
+  },
   svg: {
-    meaning: 'SVG, a drawing',
-    advice: 'Send a photo; a browser or rsvg-convert turns a drawing into PNG.',
+    meaning: 'SVG, a vector drawing',
+    advice: 'Send a photo. A browser or rsvg-convert converts a drawing to PNG.',
   },
   xcode_png: {
-    meaning: 'a PNG that Xcode packed into an app, which other programs cannot read',
-    advice: 'Send the PNG from before, or unpack it: pngcrush -revert-iphone-optimizations does.',
+    meaning: 'a PNG in the format that Xcode packs into apps, which other programs cannot read',
+    advice: 'Send the original PNG, or convert it with pngcrush -revert-iphone-optimizations.',
   },
   jpeg_as_text: {
     meaning: 'a JPEG that a program read or wrote as text',
-    is: 'is a JPEG that a program read or wrote as text, which destroys it',
-    advice: `Where the image is still whole, ${asBytes}.`,
+    is: 'is a JPEG that a program read or wrote as text, which damages it',
+    advice: `With the original file, ${asBytes}.`,
   },
   html: {
     meaning: 'an HTML page',
@@ -79,41 +80,40 @@ export const kinds = {
   },
   base64: {
     meaning: 'base64',
-    advice: 'Decode it, and send the bytes; only JSON takes base64.',
+    advice: 'Decode it, and send the bytes. Only a JSON body may contain base64.',
   },
   data_url: {
     meaning: 'a data: URL',
-    advice:
-      'Send the bytes that it stands for: decode the base64 behind its comma. In JSON send that base64.',
+    advice: 'Decode the base64 after the comma, and send the bytes. In a JSON body, send the base64 itself.',
   },
   url: {
     meaning: 'a URL',
     quoted: true,
-    advice: 'Addresses are not fetched: send the bytes of the image.',
+    advice: 'The server does not fetch URLs. Send the bytes of the image.',
   },
   path: {
     meaning: 'the name of a file',
     quoted: true,
     advice:
-      'Send the bytes of the file: with curl by an @ before the name, -F image1=@one.jpg; in PHP by a CURLFile.',
+      'Send the bytes of the file. In curl, put an @ before the name: -F image1=@one.jpg. In PHP, use a CURLFile.',
   },
   text: { meaning: 'other text', is: 'is text', quoted: true, advice: `To send an image, ${asBytes}.` },
-  unknown: { meaning: 'none of these', is: 'is of no kind that is known here' },
+  unknown: { meaning: 'an unknown kind of file', is: 'is of an unknown kind' },
 } as const satisfies Record<string, Kind>;
 
 export type Detected = keyof typeof kinds;
 
-/** A program wrote an object instead of the bytes. */
+/** Advice for text such as "[object Object]". */
 const objectAdvice =
-  'A program wrote an object as text: give it a Blob, a File or a Buffer, or in React Native an object with uri, type and name.';
+  'A program converted an object to text. Pass a Blob, a File or a Buffer; in React Native, an object with uri, type and name.';
 
-/** Ends the sentence "Send … as JPEG, PNG or WebP; this one …". */
+/** Completes the text "Send … as JPEG, PNG or WebP. It …". */
 export function kindText({ detected, beginning = '', position }: Sniffed): string {
   const { meaning, is = `is ${meaning}`, quoted, advice }: Kind = kinds[detected];
   const words = quoted && beginning !== '' ? `${is}, ${excerpt(beginning, '"')}.` : `${is}.`;
   if (position !== undefined) {
-    const found = `A JPEG begins at its byte ${position}, counted from 0: send it from there.`;
-    return detected === 'unknown' ? `does not begin as an image. ${found}` : `${words} ${found}`;
+    const found = `A JPEG begins at byte offset ${position}. Remove the bytes before it.`;
+    return detected === 'unknown' ? `does not begin with an image. ${found}` : `${words} ${found}`;
   }
   const hint = beginning.startsWith('[object ') ? objectAdvice : advice;
   return hint === undefined ? words : `${words} ${hint}`;
@@ -123,15 +123,15 @@ export function kindText({ detected, beginning = '', position }: Sniffed): strin
 
 export interface Sniffed {
   detected: Detected;
-  /** Its start, if it is text. */
+  /** The beginning of the data, if it is text. */
   beginning?: string;
   /** Offset at which a JPEG begins after other bytes. */
   position?: number;
 }
 
 /**
- * Refines the outcome of an image: distinguishes text, and bytes before a JPEG, from other bytes that no
- * decoder recognises.
+ * If no decoder recognised the data, detects text, and a JPEG that follows other bytes. Returns the refined
+ * outcome.
  */
 export function detectText<T extends { ok: boolean; code?: string; detected?: string }>(
   outcome: T,
@@ -152,10 +152,10 @@ export function detectText<T extends { ok: boolean; code?: string; detected?: st
 
 const sample_bytes = 1024;
 
-/** Longer than a newline, a script's warning or the headers of a part. */
+/** Maximum number of bytes before a JPEG, such as a script's warning or the headers of a form part. */
 const maxBefore_bytes = 64 * 1024;
 
-/** Start of a JPEG: SOI, the whole segment of the first marker, and another marker (ITU-T T.81, B.1.1). */
+/** Finds a JPEG: SOI, the segment of the first marker, and another marker (ITU-T T.81, B.1.1). */
 function jpegAt(bytes: Uint8Array): number | undefined {
   const { length } = bytes;
   for (let at = 0; at < Math.min(length - 6, maxBefore_bytes); at++) {
@@ -175,12 +175,12 @@ export function kindOfText(text: string): Sniffed {
   return { detected, beginning };
 }
 
-/** Returns true if it has no control characters except white space. */
+/** Returns true for text without control characters except white space. */
 const isPlain = (text: string) => text !== '' && !/(?!\s)\p{Cc}/u.test(text);
 
 /**
- * Decodes UTF-8 or UTF-16, otherwise Windows-1252 if that is likely. A character that the sample cuts is
- * omitted.
+ * Decodes the sample as UTF-8, UTF-16 or, if likely, Windows-1252. Omits a character that the end of the sample
+ * cuts.
  */
 function decoded(sample: Uint8Array): string | undefined {
   const decode = (encoding: string) => {
@@ -196,7 +196,7 @@ function decoded(sample: Uint8Array): string | undefined {
   return decode('utf-8') ?? (ascii > 0.75 * sample.length ? decode('windows-1252') : undefined);
 }
 
-/** UTF-16 is detected by its byte-order mark, or by the zero bytes of Latin-1 letters. */
+/** Detects UTF-16 by its byte order mark, or by the zero bytes of Latin-1 letters. */
 function wideEncoding([first, second, third, fourth]: Uint8Array): string | undefined {
   if (first === 0xff && second === 0xfe) return 'utf-16le';
   if (first === 0xfe && second === 0xff) return 'utf-16be';
@@ -204,30 +204,27 @@ function wideEncoding([first, second, third, fourth]: Uint8Array): string | unde
   return first === 0 && second && third === 0 && fourth ? 'utf-16be' : undefined;
 }
 
-/**
- * Start of a JPEG: FF D8 FF, as decoders of UTF-8 replace it, and as Latin-1 and the code pages 437 and 850
- * decode it.
- */
+/** The first bytes of a JPEG, FF D8 FF, decoded as UTF-8, as Latin-1, and in the code pages 437 and 850. */
 const jpegStart = /^(?:\ufffd{3}|ÿØÿ|\u00a0[╪Ï]\u00a0)/;
-/** Its bytes as JavaScript and Python print them. */
+/** The first bytes of a JPEG in the notations of JavaScript and Python. */
 const jpegList =
   /^(?:(?:\{"type":"Buffer","data":)?\[?255, ?216, ?255,|\{"0":255,"1":216,|(?:b['"])?\\xff\\xd8)/;
 
-/** The name of its first block, from the seventh byte, survives every decoder. */
+/** Returns true for a JPEG that was decoded as text. Every decoder preserves the ASCII name of its first segment. */
 function isJpegAsText(text: string): boolean {
   const named = ['JFIF\0', 'Exif\0\0'].some((name) => text.slice(0, 14).includes(name));
   return named || jpegList.test(text) || (jpegStart.test(text) && !isPlain(text));
 }
 
-/** A PNG or a WebP that was decoded as text. */
+/** Matches a PNG or WebP that was decoded as text. */
 const imageAsText = /^(?:.PNG|RIFF.{1,12}WEBP)/su;
 
-/** Base64 of JPEG, PNG, WebP, GIF and HEIC, with possible prefixes. */
+/** Matches base64 of JPEG, PNG, WebP, GIF and HEIC, with optional prefixes. */
 const base64Image = /^(?:b?['"])?(?:(?:[/_]|%2F)9j(?:[/_]|%2F)|iVBORw0KGgo|UklGR|R0lGODlh|AAAA..Z0eXB)/i;
-/** The same formats as bytes in Latin-1. */
+/** Matches the bytes of the same formats in Latin-1. */
 const binaryImage = /^(?:\xff\xd8\xff|\x89PNG|RIFF.{4}WEBP|GIF8|.{4}ftyp(?:hei|hev|mif1|avi))/s;
 
-/** Returns true if the bytes begin like an image, or like one in base64. For fields that are unknown. */
+/** Returns true if the bytes of an unknown field begin like an image or a base64 image. */
 export function holdsImage(bytes: Buffer): boolean {
   const text = bytes.toString('latin1', 0, beginning_bytes);
   // JSON may escape slashes (RFC 8259 section 7).
@@ -237,10 +234,10 @@ export function holdsImage(bytes: Buffer): boolean {
 
 const beginning_bytes = 128;
 
-/** Tags that an HTML page begins with (WHATWG MIME Sniffing, section 7.1). */
+/** Matches the tags with which an HTML page begins (WHATWG MIME Sniffing, section 7.1). */
 const htmlTag =
   /^(?:<\?xml[^>]*>\s*)?<(?:!--|(?:!doctype html|html|head|script|iframe|h1|div|font|table|a|style|title|b|body|br|p)[\s>/])/i;
-/** It may follow declarations and comments. */
+/** Matches an SVG tag, which may follow declarations and comments. */
 const svgTag = /^(?:<\?[^>]*>\s*|<!--(?:(?!-->)[\s\S])*-->\s*)*<(?:!doctype svg|(?:svg:)?svg)[\s>/]/i;
 const scheme = /^["']?(?:[a-z][a-z\d+.-]+:\/\/|(?:blob|file|content|ph|asset|cid):|www\.)\S+$/i;
 const rooted = /^["']?(?:@\S|~?\/|\.{1,2}[\\/]|\\\\|[a-z]:[\\/])/i;
@@ -249,7 +246,7 @@ const imageName =
 
 const isLine = (text: string) => !/[\r\n]/.test(text) && text.length < sample_bytes;
 
-/** The first match counts. */
+/** Kinds of text in the order in which they are checked. */
 const textKinds: readonly (readonly [Detected, (text: string) => boolean])[] = [
   ['data_url', (text) => /^["']?data:[\w.+-]*[/;,]/i.test(text)],
   ['svg', (text) => svgTag.test(text)],
@@ -259,7 +256,7 @@ const textKinds: readonly (readonly [Detected, (text: string) => boolean])[] = [
   ['path', (text) => isLine(text) && (rooted.test(text) || imageName.test(text))],
 ];
 
-/** Matches long lines of the base64 alphabet, with letters of both cases and digits. */
+/** Returns true for long lines of the base64 alphabet that contain digits and letters of both cases. */
 function isBase64(text: string): boolean {
   const whole = /^["']?[\w+/-]{60}/.test(text) && /^["']?[\w+/\r\n-]+=*["']?$/.test(text);
   return whole && [/[a-z]/, /[A-Z]/, /\d/].every((some) => some.test(text));

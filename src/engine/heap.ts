@@ -1,4 +1,4 @@
-/** A binary heap whose items may change: `set` moves an item to its place in logarithmic time. */
+/** A binary heap whose items may change. `set` moves a changed item to its new place in logarithmic time. */
 export class Heap<Item> {
   readonly #isBefore: (a: Item, b: Item) => boolean;
   readonly #items: Item[] = [];
@@ -12,7 +12,7 @@ export class Heap<Item> {
     return this.#items[0];
   }
 
-  /** The item that would be first if the first one were removed. */
+  /** The item that would be first if the first item were removed. */
   get second(): Item | undefined {
     const [, left, right] = this.#items;
     if (left === undefined || right === undefined) return left;

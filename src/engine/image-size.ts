@@ -1,6 +1,6 @@
 /**
- * Returns the width and height in an image's first bytes, for messages; undefined if it is no JPEG, PNG or
- * WebP, or if the size comes later.
+ * Returns the width and height that the first bytes of an image declare. Returns undefined if the image is not a
+ * JPEG, PNG or WebP, or if the size comes later.
  */
 export function declaredSize(head: Buffer): { width: number; height: number } | undefined {
   try {
@@ -10,20 +10,20 @@ export function declaredSize(head: Buffer): { width: number; height: number } | 
     if (head.readUInt16BE(0) === 0xffd8) return jpegSize(head);
     return head.toString('latin1', 8, 12) === 'WEBP' ? webpSize(head) : undefined;
   } catch (error) {
-    // The sample ends before the size.
+    // The bytes end before the size.
     if (error instanceof RangeError) return undefined;
     throw error;
   }
 }
 
-/** Markers among 0xC0 to 0xCF that start no frame (ITU-T T.81, table B.1). */
-const noFrames = [0xc4, 0xc8, 0xcc];
+/** Markers from 0xC0 to 0xCF that are not a start of frame (ITU-T T.81, table B.1). */
+const notStartOfFrame = [0xc4, 0xc8, 0xcc];
 
 function jpegSize(head: Buffer) {
   for (let at = 2; ; at += 2 + head.readUInt16BE(at + 2)) {
     while (head.readUInt8(at + 1) === 0xff) at++;
     const marker = head.readUInt8(at + 1);
-    if ((marker & 0xf0) === 0xc0 && !noFrames.includes(marker)) {
+    if ((marker & 0xf0) === 0xc0 && !notStartOfFrame.includes(marker)) {
       return { width: head.readUInt16BE(at + 7), height: head.readUInt16BE(at + 5) };
     }
   }

@@ -3,18 +3,18 @@ import type { AnalyseOptions, Analysis, Earlier, NativeFailure } from './addon.t
 
 /** Messages between the main thread and the worker threads. */
 
-/** Failures are plain data: structured clone drops an error's class and code. */
+/** Failures are plain data, because structured clone drops the class and the code of an error. */
 export type Outcome = Analysis | NativeFailure;
 
 export interface AnalyseInput {
-  /** Images are in shared memory, so that nothing is copied, and must not change meanwhile. */
+  /** In shared memory, so that they are not copied. They must not change until the job has ended. */
   images: readonly Uint8Array[];
   options: AnalyseOptions;
-  /** The first analysis of each image, if the images are searched further. */
+  /** For a second search: the first analysis of each image. */
   earlier?: readonly Earlier[];
 }
 
-/** Tools that a job gets besides its input. A job throws a Problem if its input is invalid. */
+/** Functions that a job gets besides its input. A job throws a Problem if its input is invalid. */
 export interface WorkerTools {
   /** Returns the cohort scores of vectors that are concatenated in one array. */
   cohortScores(embeddings: Float32Array): Float32Array;
@@ -22,8 +22,8 @@ export interface WorkerTools {
   check(): void;
 }
 
-/** Runs in a worker thread. Input and output are plain data, or shared memory. */
-// biome-ignore lint/suspicious/noExplicitAny: each job has an input of its own, which InputOf tells
+/** Runs in a worker thread. Input and output are plain data or shared memory. */
+// biome-ignore lint/suspicious/noExplicitAny: each job has its own type of input; see InputOf
 type Job = (input: any, tools: WorkerTools) => unknown;
 
 /**
@@ -43,15 +43,15 @@ export type Response<Output> = { cpu_ms: number } & (
   | { ok: true; output: Output }
   /** The Problem that the job threw. */
   | { ok: false; code: ErrorCode; extras: ProblemExtras }
-  /** Any other error that it threw. */
+  /** Any other error that the job threw. */
   | { ok: false; error: unknown }
 );
 
-/** First message of a worker: it has loaded everything and run one real inference. */
+/** First message of a worker, sent when it has run its first inference. */
 export const up = 'up';
 
 export interface WorkerData {
   pack_directory: string;
-  /** One byte of shared memory: not 0 if the output is no longer needed. */
+  /** One byte of shared memory; nonzero if the output is no longer needed. */
   cancelled: Uint8Array;
 }

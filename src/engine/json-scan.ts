@@ -4,8 +4,8 @@ import { type Steps, step_cost } from './turns.ts';
 /** JSON text (RFC 8259 section 7) that is read in pieces. */
 
 /**
- * Returns a piece without an escape that is cut at its end. The caller rejects escaped backslashes, which
- * this may split.
+ * Removes an incomplete escape at the end of a piece. This may split an escaped backslash, which the caller then
+ * rejects.
  */
 function withoutCutEscape(piece: string): string {
   const last = piece.lastIndexOf('\\');
@@ -21,24 +21,27 @@ export function unescaped(text: string): string | undefined {
   }
 }
 
-/** Default limit, so that any input is read quickly. */
+/** Default limit for everything except images. */
 const maxOther_bytes = 64 * 1024;
-/** Bytes of a plain string that are checked in one step. */
+/** Number of bytes of a plain string that one step checks. */
 const piece_bytes = step_cost;
-/** Bytes that are searched for the end of a string in one step, about eight times as fast as they are read. */
+/**
+ * Number of bytes that one step searches for the end of a string. This is about eight times as fast as reading
+ * single bytes.
+ */
 const searched_bytes = 8 * step_cost;
-/** Cost of a value besides its bytes, and of a string that `onText` is called for. */
+/** Cost of a value besides its bytes, and of a string with a call of `onText`. */
 const value_cost = 128;
-const heard_cost = 512;
+const onText_cost = 512;
 const maxDepth = 32;
 
 const codeOf = (char: string) => char.charCodeAt(0);
 const QUOTE = codeOf('"');
 const BACKSLASH = codeOf('\\');
-/** Lookup tables by byte: 1 for bytes of the class. A body may have millions of them. */
+/** Returns a lookup table by byte: 1 for the bytes in `chars`, otherwise 0. */
 const classOf = (chars: string) =>
   Uint8Array.from({ length: 256 }, (_, byte) => Number(chars.includes(String.fromCharCode(byte))));
-const blanks = classOf(' \t\n\r');
+const whiteSpace = classOf(' \t\n\r');
 const digits = '0123456789';
 const inWord = classOf(`${digits}ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_.+-`);
 const hex = classOf(`${digits}ABCDEFabcdef`);
@@ -54,7 +57,10 @@ const literals = { true: true, false: false, null: null } as const;
 
 type Scalar = string | number | boolean | null;
 
-/** Avoids strings, which could not be wiped. A copy is read faster than growable shared memory. */
+/**
+ * Returns true if all bytes are plain text. Uses no strings, because they cannot be wiped, and a copy, because
+ * growable shared memory is slower to read.
+ */
 const piece = new Uint8Array(piece_bytes);
 function arePlain(bytes: Uint8Array): boolean {
   piece.set(bytes);
@@ -64,16 +70,16 @@ function arePlain(bytes: Uint8Array): boolean {
   return at === bytes.length;
 }
 
-/** JSON in ASCII, without escaped quotes or backslashes. */
+/** Returns true for ASCII text without escaped backslashes. */
 function isPlain(text: string): boolean {
   if (/[^\x20-\x7f]/.test(text)) return false;
   return !text.includes('\\') || unescaped(text)?.includes('\\') === false;
 }
 
 /**
- * Reads JSON (RFC 8259) strictly, from front to back, without building a value of the whole: images in base64
- * stay in place. Every method reads the next token, and throws Problem invalid_json with its position in
- * characters. Strings may be as long as the body, so the methods that may read one work in steps.
+ * A strict JSON reader (RFC 8259) that does not build a value of the whole body, so that base64 images stay in
+ * place. Every method reads the next token, and throws Problem invalid_json with the position of an error in
+ * characters. A string may be as long as the body, so methods that read long strings run in steps.
  */
 export class JsonScan {
   readonly #body: Buffer;
@@ -81,17 +87,17 @@ export class JsonScan {
   readonly #max_values: number;
   #at = 0;
   #values = 0;
-  /** Bytes so far that do not count towards the limit. */
+  /** Number of bytes so far that do not count towards the limit. */
   #exempt = 0;
-  /** Number of bytes minus number of UTF-16 characters so far. */
+  /** Number of bytes minus number of UTF-16 code units so far. */
   #surplus = 0;
   #depth = 0;
   /** Cost since the last step. */
   #cost = 0;
 
   /**
-   * `max_bytes`: limit for everything except possible images. `max_values`: limit for the members and items
-   * of all lists and objects.
+   * `max_bytes`: limit for everything except long strings, which may be images. `max_values`: limit for all
+   * members and items.
    */
   constructor(body: Buffer, max_bytes = maxOther_bytes, max_values = Number.POSITIVE_INFINITY) {
     this.#body = body;
@@ -102,14 +108,14 @@ export class JsonScan {
   /** Returns the first character of the next token without reading it; a null character at the end. */
   peek(): string {
     let byte = this.#byte();
-    while (blanks[byte] === 1) {
+    while (whiteSpace[byte] === 1) {
       this.#at += 1;
       byte = this.#byte();
     }
     return String.fromCharCode(byte);
   }
 
-  /** Yields the name of every member of an object; read its value before the next one. */
+  /** Yields the name of every member of an object. Read the value before the next name. */
   *members(): Generator<string, void, void> {
     for (const _member of this.#list('{', '}')) {
       if (this.peek() !== '"') this.fail();
@@ -119,30 +125,30 @@ export class JsonScan {
     }
   }
 
-  /** Yields the index of every item of an array; read the item before the next one. */
+  /** Yields the index of every item of an array. Read the item before the next index. */
   items(): Generator<number, void, void> {
     return this.#list('[', ']');
   }
 
-  /** Reads a value; returns undefined for a list or an object, which is not read. */
+  /** Reads a value. Returns undefined for an array or an object without reading it. */
   scalar(): Scalar | undefined {
     const next = this.peek();
     if (next === '{' || next === '[') return undefined;
     return next === '"' ? this.#text() : this.#word();
   }
 
-  /** Validates and discards any value; `onText` gets the byte at which each string in it begins. */
+  /** Validates and discards a value. Calls `onText` with the byte offset of each string in it. */
   *skip(onText?: (start: number) => void): Steps<void> {
     const next = this.peek();
     if (next === '"') onText?.(this.#at + 1);
-    this.#cost += next === '"' && onText ? heard_cost : value_cost;
+    this.#cost += next === '"' && onText ? onText_cost : value_cost;
     if (this.#cost >= step_cost) yield this.#step();
     if (next === '{') for (const _name of this.members()) yield* this.skip(onText);
     else if (next === '[') for (const _index of this.items()) yield* this.skip(onText);
     else if (next !== '"' || !(yield* this.#skipPlainText())) this.scalar();
   }
 
-  /** Returns the range of a string's characters. It contains no quote, and the caller validates it. */
+  /** Returns the byte range up to the next quote, without validating it. */
   *rawText(): Steps<{ start: number; end: number }> {
     const start = this.#at + 1;
     const end = yield* this.#nextQuote(start);
@@ -152,7 +158,7 @@ export class JsonScan {
     return { start, end };
   }
 
-  /** Throws if anything follows. */
+  /** Throws Problem unless only white space follows. */
   end(): void {
     if (this.peek() !== '\0' || this.#at < this.#body.length) this.fail();
   }
@@ -162,7 +168,7 @@ export class JsonScan {
     return at - this.#surplus;
   }
 
-  fail(at = this.#at, what = 'Send JSON (RFC 8259): something is wrong at character'): never {
+  fail(at = this.#at, what = 'Send valid JSON (RFC 8259): there is an error at character'): never {
     const position = this.positionOf(at);
     throw new Problem('invalid_json', { detail: `${what} ${position}.`, position });
   }
@@ -173,7 +179,7 @@ export class JsonScan {
     if (this.peek() !== close) {
       for (let index = 0; ; index++) {
         if (++this.#values > this.#max_values) {
-          this.fail(undefined, `Send at most ${this.#max_values} values; there are more at character`);
+          this.fail(undefined, `Send at most ${this.#max_values} values; the limit is exceeded at character`);
         }
         yield index;
         if (this.peek() !== ',') break;
@@ -190,8 +196,8 @@ export class JsonScan {
   }
 
   /**
-   * Skips a plain string, which may be an image under a wrong name. Returns false and reads nothing
-   * otherwise.
+   * Skips a plain string, which may be an image with a wrong name. If the string is not plain, returns false
+   * and reads nothing.
    */
   *#skipPlainText(): Steps<boolean> {
     const start = this.#at + 1;
@@ -215,7 +221,7 @@ export class JsonScan {
     return true;
   }
 
-  /** Returns the position of the first quote from there on; -1 if there is none. */
+  /** Returns the position of the first quote at or after `from`; -1 if there is none. */
   *#nextQuote(from: number): Steps<number> {
     for (let start = from; start < this.#body.length; start += searched_bytes) {
       const at = this.#body.subarray(start, start + searched_bytes).indexOf(QUOTE);
@@ -226,7 +232,7 @@ export class JsonScan {
     return -1;
   }
 
-  /** Returns the cost since the last step, and begins the next one. */
+  /** Returns the cost since the previous step, and begins the next step. */
   #step(): number {
     const cost = this.#cost;
     this.#cost = 0;
@@ -271,15 +277,15 @@ export class JsonScan {
     const [body, at] = [this.#body, this.#at];
     const length = lead < 0xc2 ? 0 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : lead < 0xf5 ? 4 : 0;
     const second = body[at + 1] ?? 0;
-    const least = lead === 0xe0 ? 0xa0 : lead === 0xf0 ? 0x90 : 0x80;
-    const most = lead === 0xed ? 0x9f : lead === 0xf4 ? 0x8f : 0xbf;
+    const min = lead === 0xe0 ? 0xa0 : lead === 0xf0 ? 0x90 : 0x80;
+    const max = lead === 0xed ? 0x9f : lead === 0xf4 ? 0x8f : 0xbf;
     const follows = (byte = 0) => byte >> 6 === 2;
     const fits =
-      second >= least &&
-      second <= most &&
+      second >= min &&
+      second <= max &&
       (length < 3 || follows(body[at + 2])) &&
       (length < 4 || follows(body[at + 3]));
-    if (length === 0 || !fits) this.fail(at, 'Send JSON in UTF-8, which it is not at character');
+    if (length === 0 || !fits) this.fail(at, 'Send JSON in UTF-8: there is an invalid sequence at character');
     this.#at += length;
     this.#surplus += length === 2 ? 1 : 2;
   }
@@ -289,7 +295,7 @@ export class JsonScan {
     if (this.#at - this.#exempt > this.#max_bytes) {
       this.fail(
         this.#at,
-        `Send no more than ${this.#max_bytes} bytes in addition to the images; this is character`,
+        `Send at most ${this.#max_bytes} bytes in addition to the images; the limit is exceeded at character`,
       );
     }
     return this.#body[this.#at] ?? 0;

@@ -7,11 +7,11 @@ import type { Addon } from './addon.ts';
 import type { Manifest } from './manifest.ts';
 
 /**
- * Loads the addon. The main thread must do it first, and also chooses the providers, because the settings may
- * change before a worker is replaced. Throws an Error that says how to fix it.
+ * Loads the addon. The main thread must call it first. Only the main thread selects the execution providers,
+ * because the settings may have changed when a worker is replaced. Throws an Error that says how to fix the problem.
  */
 export function loadAddon(): Addon {
-  // Disables telemetry. It is set before workers start; in a worker the process already has it.
+  // Disables telemetry. The variable is set before workers start, which share the environment of the process.
   if (isMainThread) process.env.ORT_DISABLE_TELEMETRY ??= '1';
   const file = addonFile() ?? productPath('build/addon/Release/facematch.node');
   let addon: Addon;
@@ -19,7 +19,7 @@ export function loadAddon(): Addon {
     addon = createRequire(import.meta.url)(file) as Addon;
   } catch (error) {
     throw new Error(
-      // Node appends the list of requiring files below the first line.
+      // Only the first line, because Node appends the list of requiring files.
       `The native addon did not load from ${file}: ${(error as Error).message.split('\n')[0]}\nTo repair it: ${repair('addon')}`,
       { cause: error },
     );

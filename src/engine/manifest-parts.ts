@@ -2,23 +2,23 @@ import { z } from 'zod';
 import { type FamilyName, families, familyNames, type LivenessFamily, livenessFamilies } from './families.ts';
 
 /**
- * Parts of the manifest's schema. A manifest may come from a third party, and the core trusts it: each number
- * has a range in which all arithmetic stays finite and no buffer is huge.
+ * Parts of the manifest's schema. A manifest may come from a third party, and the native code does not validate it.
+ * Each number therefore has a range that keeps arithmetic finite and buffers small.
  */
 
-// A plain name only: a manifest may come from a third party and must not point outside its directory.
+// Allows only plain names, because a manifest of a third party must not refer to files outside its directory.
 const fileName = z.string().regex(/^[\w-][\w.-]*\.onnx$/, 'must be a plain file name ending in .onnx');
 export const sha256Hex = z.string().regex(/^[0-9a-f]{64}$/, 'must be 64 lower-case hexadecimal digits');
 export const name = z.string().min(1);
 const pixels = z.int().min(1).max(2048);
-/** Side of a face's crop or aligned face. */
+/** Side length in pixels of a face crop or an aligned face. */
 export const cropPixels = z.int().min(1).max(512);
 export const share = z.number().min(0).max(1);
 export const factor = z.number().min(1e-9).max(1000);
 export const weight = z.number().min(0).max(1000);
 export const number = z.number().min(-1000).max(1000);
 
-/** A model that another pack under models/packs prepared, for the same role. */
+/** Another pack under models/packs whose model for the same role is used. */
 const otherPack = z.strictObject({ pack: z.string().regex(/^[\w-][\w.-]*$/, 'must be the name of a pack') });
 
 const npmSource = z.strictObject({
@@ -32,13 +32,13 @@ const npmSource = z.strictObject({
 
 export const net = {
   file: fileName,
-  /** Path inside the source, or name of the pack that has it. */
+  /** Path inside the source, or the pack that has the file. */
   from: z.union([name, otherPack], { error: 'must be a path inside the source, or {"pack": NAME}' }),
-  /** The model's own source; without it the pack's source applies. */
+  /** Source of the model; by default the source of the pack. */
   source: npmSource.optional(),
   /** SHA-256 of the file as published. */
   source_sha256: sha256Hex,
-  /** SHA-256 of the file as prepared; the same if the model is used as published. */
+  /** SHA-256 of the prepared file; equal to `source_sha256` if the model is used as published. */
   sha256: sha256Hex,
   licence: name,
 };
@@ -46,7 +46,7 @@ export const net = {
 /** Input of a model: (byte − mean) × scale. */
 export const preprocessing = { input: name, mean: number, scale: factor };
 
-/** A model with colour input may have a mean for each of its three planes, in their order. */
+/** Input of a model with three colour planes. `mean` is one value, or one for each plane in the order of `channels`. */
 export const colours = {
   channels: z.enum(['rgb', 'bgr']),
   mean: z.union([number, z.tuple([number, number, number])], {
@@ -54,7 +54,7 @@ export const colours = {
   }),
 };
 
-/** Origin of the models that have no source of their own and do not come from another pack. */
+/** Default source of the models of a pack, except those from another pack. */
 export const source = z.discriminatedUnion(
   'kind',
   [
@@ -65,7 +65,7 @@ export const source = z.discriminatedUnion(
       commit: name,
       licence: name,
       licence_note: name,
-      /** Instructions for getting the files: the user provides them. */
+      /** Instructions for the user on how to get the files. */
       get: name,
     }),
   ],
@@ -81,18 +81,18 @@ const anyDetector = {
   nms_iou: share,
   /** Minimum score of a face in the second detection, on an enlarged crop. */
   second_look_score: share,
-  /** Minimum score that a rotated face rarely reaches. */
+  /** Score that only upright faces usually reach. */
   clear_score: share.default(0.999998),
 };
 
 const grids = {
-  /** Pixels from cell to cell of each grid. */
+  /** Distance in pixels between the cells of each grid. */
   strides: z
     .array(z.int().min(1).max(128))
     .min(1)
     .max(8)
     .refine((all) => all.every((one, i) => i === 0 || (one > all[i - 1]! && one % all[i - 1]! === 0)), {
-      error: 'must rise, each a multiple of the one before',
+      error: 'must be in ascending order, each a multiple of the previous one',
     }),
 };
 
@@ -102,7 +102,7 @@ const cells = {
   anchors: { ...grids, anchors: z.int().min(1).max(maxAnchors) },
   priors: {
     ...grids,
-    /** Sides in pixels of the priors of a cell, for each stride. */
+    /** For each stride, the side lengths of a cell's priors in pixels. */
     priors: z.array(z.array(z.number().min(1).max(2048)).min(1).max(maxAnchors)),
     /** Variances of a prior's centre and of its sides. */
     variances: z.tuple([factor, factor]),
@@ -113,7 +113,7 @@ type Members = Record<string, unknown>;
 
 type AnyDetector = z.ZodObject<typeof anyDetector & { family: z.ZodLiteral<FamilyName> }, z.core.$strict>;
 
-/** Members of a detector of that family. The type omits those that only some families have. */
+/** Returns the schema of a detector of this family. The type omits members that only some families have. */
 function detectorOf(family: FamilyName): AnyDetector {
   const { outputs, strides, cells: has, wholeCells } = families[family];
   const named = Object.entries(outputs).map(([member, count]) => [
@@ -135,12 +135,12 @@ function detectorOf(family: FamilyName): AnyDetector {
         addIssue({ code: 'custom', path: [member], message });
       for (const member of lists)
         if ((one[member] as unknown[]).length !== stridesOf(one).length)
-          addFault(member, 'must have one member for each stride');
+          addFault(member, 'must have one item for each stride');
       const largest = wholeCells ? stridesOf(one).at(-1)! : 1;
       for (const side of ['width', 'height'])
         if ((one[side] as number) % largest !== 0)
           addFault(side, `must be a multiple of the largest stride, ${largest}`);
-      // Indices must differ, because the core reads them as different numbers.
+      // The native code reads each output with another meaning, so they must differ.
       const all = Object.keys(outputs).flatMap((member) => one[member] as string | string[]);
       if (new Set(all).size !== all.length) addIssue({ code: 'custom', message: 'names an output twice' });
     }) as AnyDetector;
@@ -157,13 +157,10 @@ function oneOf(...words: string[]) {
     code === 'invalid_union' ? `must be one of ${words.join(', ')}` : undefined;
 }
 
-/** Maximum number of models in a list, because the weights of each take memory. */
+/** Maximum number of liveness models, because each needs memory. */
 const maxLivenessNets = 8;
 
-/**
- * Presentation attack detection: logits, from which softmax computes the live score; averaged over the
- * models.
- */
+/** Presentation attack detection. The live score is the softmax of a model's logits, averaged over the models. */
 export const liveness = z.strictObject({
   family: z.enum(Object.keys(livenessFamilies) as [LivenessFamily, ...LivenessFamily[]]),
   /** Faces with a lower score are treated as attacks. */
@@ -172,7 +169,7 @@ export const liveness = z.strictObject({
     .array(
       z.strictObject({
         file: fileName,
-        /** The file is used as the user provided it. */
+        /** SHA-256 of the file, which is used as the user provided it. */
         sha256: sha256Hex,
         licence: name,
         input: name,

@@ -18,10 +18,7 @@ import {
   weight,
 } from './manifest-parts.ts';
 
-/**
- * A model pack on disk: a directory with manifest.json and its prepared models. Only this module reads
- * manifests.
- */
+/** Reads manifests. A model pack is a directory with manifest.json and prepared models. */
 
 const planName = z
   .string()
@@ -32,17 +29,15 @@ const smallFile = z.string().regex(/^[\w-][\w.-]*\.i8$/, 'must be a plain file n
 const coordinate = z.number().min(0);
 const point = z.tuple([coordinate, coordinate]);
 
-interface Chip {
+interface AlignedFace {
   size: number;
   template: [x: number, y: number][];
 }
 
-const isInside = ({ size, template }: Chip) => template.flat().every((number) => number <= size);
+const isInside = ({ size, template }: AlignedFace) => template.flat().every((number) => number <= size);
 
-/**
- * Returns true for an upright face: its eyes are not swapped, and the mouth is at least a pixel below them.
- */
-function isUpright({ template }: Chip): boolean {
+/** Returns true for an upright face: the eyes are not swapped, and the mouth is at least a pixel below the eyes. */
+function isUpright({ template }: AlignedFace): boolean {
   const [right, left, , ...mouth] = template;
   const [mouthRight, mouthLeft] = mouth;
   if (!right || !left || !mouthRight || !mouthLeft) return false;
@@ -53,18 +48,16 @@ const templateError = (error: string) => ({ path: ['template'], error });
 
 const calibration = z.strictObject({
   fitted_on: name,
-  /** [normalised similarity, false match rate]: similarities rise, rates fall from 1. */
+  /** Pairs of normalised similarity and false match rate. Similarities increase, and rates decrease from 1. */
   points: z.array(z.tuple([z.number(), z.number().gt(0).max(1)])).min(2),
-  /**
-   * The lowest false match rate that the people of the fit can show; lower rates are reported as this one.
-   */
+  /** Minimum false match rate that the calibration data can support. Lower rates are reported as this rate. */
   floor: z.number().gt(0).max(0.1),
-  /** Increase of non-mated similarity when a side is the mean of 1, 2 … photos of a person: rises from 0. */
+  /** Increase of non-mated similarity if a side is the mean of 1, 2, … photos of a person. The first value is 0. */
   photos: z
     .array(z.number().min(0).max(1))
     .min(2)
     .max(16)
-    .refine(isRising, 'must rise from 0')
+    .refine(isRising, 'must be in ascending order and begin with 0')
     .exactOptional(),
 });
 
@@ -72,7 +65,7 @@ function isRising(shifts: readonly number[]): boolean {
   return shifts.every((shift, i) => (i === 0 ? shift === 0 : shift >= shifts[i - 1]!));
 }
 
-/** A linear function of the embedding: score = scale × Σ byte × number of the embedding + bias. */
+/** A linear function of the embedding e: score = scale × Σ byteᵢ × eᵢ + bias. */
 const linear = {
   /** One signed byte per dimension. */
   file: smallFile,
@@ -89,10 +82,7 @@ const members = {
   description: name,
   source,
   detector,
-  /**
-   * Finds faces that fill the image. May be of any family; if it is one of the detector's own, it also
-   * searches every image.
-   */
+  /** Finds faces that fill the image. If it has the same family as the detector, it also searches every image. */
   close_detector: detector.optional(),
   landmarks: z.strictObject({
     ...net,
@@ -103,19 +93,14 @@ const members = {
     channels: z.enum(['grey']),
     /** Side of the square crop relative to the longer side of the face's box. */
     crop: z.number().min(0.1).max(10),
-    /**
-     * A face whose eye line is tilted more than this is rotated upright, and its landmarks are found again.
-     */
+    /** A face whose eye line is tilted by a larger angle is rotated upright, and its landmarks are found again. */
     upright_degrees: z.number().min(0).max(180),
-    /**
-     * Maximum distance of a clear upright face from the embedder's template; rotated faces rarely stay below
-     * it.
-     */
+    /** Maximum distance of a clear upright face from the embedder's template. Rotated faces usually exceed it. */
     clear_template_error: share.default(0.1),
     /**
-     * Maximum movement of an upright face's landmarks when the crop moves, relative to the sides of its box:
-     * with a few perturbations, with all, with all in a close-up, and for any face of the close detector, to
-     * reject detections without a face layout.
+     * Maximum movement of an upright face's landmarks when the crop moves, relative to the sides of its box. Larger
+     * movements show that the detection is not a face. `quick`: with a few perturbations; `thorough`: with all;
+     * `closeup`: with all, in a close-up; `close_detector`: for faces of the close detector.
      */
     max_instability: z
       .strictObject({ quick: share, thorough: share, closeup: share, close_detector: share })
@@ -130,29 +115,23 @@ const members = {
       output: name,
       size: cropPixels,
       dimensions: z.int().min(1).max(4096),
-      /**
-       * Positions of right eye, left eye, nose, right and left mouth corner in the aligned face, as the
-       * viewer sees them.
-       */
+      /** Positions in the aligned face: right eye, left eye, nose, right and left corner of the mouth. */
       template: z.tuple([point, point, point, point, point]),
-      /** The model is quantised to int8 by this plan; models/prepare/int8/index.ts describes it. */
+      /** Plan by which the model is quantised to int8; models/prepare/int8/index.ts describes it. */
       int8: z.strictObject({ file: planName, sha256: sha256Hex }).optional(),
     })
-    .refine(isInside, templateError('must lie inside the chip'))
-    .refine(isUpright, templateError('must have the left eye right of the right one, and the mouth below')),
-  /**
-   * Distinguishes human faces from those of animals. A face below `threshold` is dropped. Without
-   * this model every face is accepted.
-   */
+    .refine(isInside, templateError('must be inside the aligned face'))
+    .refine(
+      isUpright,
+      templateError("must have the person's left eye right of the right eye, and the mouth below the eyes"),
+    ),
+  /** Distinguishes human faces from faces of animals. Faces below `threshold` are dropped. */
   human: z.strictObject({ ...linear, threshold: number }).optional(),
-  /** Detects that nose and mouth are covered (above 0). Without this model there is no such warning. */
+  /** Detects that nose and mouth are covered: the score is then above 0. */
   occlusion: z.strictObject(linear).optional(),
-  /** Run only for requests that ask for it; without it those are rejected. */
+  /** Runs only for requests with a liveness option. Without it, these requests are rejected. */
   liveness: liveness.optional(),
-  /**
-   * Centres for the normalisation of similarities, made by `facematch calibrate`; without them the cosine is
-   * used.
-   */
+  /** Centres for the normalisation of similarities, from `facematch calibrate`. Without it, the cosine is used. */
   cohort: z
     .strictObject({
       file: smallFile,
@@ -160,9 +139,9 @@ const members = {
       licence: name,
       /** Rows of signed bytes. */
       centres: z.int().min(1).max(16_384),
-      /** Number of a face's highest cosines with the centres that are averaged. */
+      /** A face's cohort score is `weight` times the mean of this number of its highest cosines with the centres. */
       highest: z.int().min(1).max(16_384),
-      /** Weight of that average. The mean of both faces' values is subtracted from their cosine. */
+      /** See `highest`. */
       weight,
     })
     .optional(),
@@ -181,7 +160,7 @@ const calibratedSchema = z.strictObject({ ...members, calibration: calibrations 
 const manifestSchema = z.strictObject({ ...members, calibration: calibrations.optional() });
 
 export type CalibratedManifest = z.infer<typeof calibratedSchema>;
-/** A pack that may lack a calibration: it compares faces, but its percent is capped at 40. */
+/** A pack that may have no calibration. Without one, `confidence_percent` never exceeds 40. */
 export type Manifest = z.infer<typeof manifestSchema>;
 export type PackNet = NonNullable<Manifest[Role]>;
 export type PackSource = Manifest['source'];
@@ -200,23 +179,23 @@ export function packNets(manifest: Manifest): Map<Role, PackNet> {
   );
 }
 
-/** Returns the source of a model: its own or the pack's; undefined if it is another pack's. */
+/** Returns the source of a model: its own or the pack's. Returns undefined for a model of another pack. */
 export function sourceOf(manifest: Manifest, net: PackNet): PackSource | undefined {
   return typeof net.from === 'string' ? (net.source ?? manifest.source) : undefined;
 }
 
 /**
- * Returns the directory of a pack given by its name under models/packs, or by a path (anything with a slash
- * or a leading dot).
+ * Returns the directory of a pack. A value with a slash or a leading dot is a path, any other a name under
+ * models/packs.
  */
 export function packDirectory(nameOrPath: string): string {
   if (isAbsolute(nameOrPath) || /[\\/]|^\./.test(nameOrPath)) return resolve(nameOrPath);
   if (nameOrPath === '')
-    throw new Error('Expected the name of a model pack or a path to one but received nothing');
+    throw new Error('Expected the name or the path of a model pack but received nothing');
   return productPath(join('models', 'packs', nameOrPath));
 }
 
-/** Throws an Error whose message names the file, and any invalid member. */
+/** Reads a manifest with a calibration. Throws an Error whose message names the file and the invalid members. */
 export function readCalibratedManifest(directory: string): CalibratedManifest {
   return parseAs(calibratedSchema, ...textOf(directory));
 }
@@ -234,7 +213,7 @@ function textOf(directory: string): [text: string, file: string] {
     return [readFileSync(file, 'utf8'), file];
   } catch (error) {
     const what = `There is no model pack in ${directory}: cannot read ${file} (${codeOf(error)})`;
-    throw new Error(`${what}. Those that are here: facematch packs list`, { cause: error });
+    throw new Error(`${what}. List the installed packs: facematch packs list`, { cause: error });
   }
 }
 

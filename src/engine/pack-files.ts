@@ -5,34 +5,31 @@ import { UnusableFile } from '../config/file.ts';
 import { repair } from '../config/installation.mjs';
 import { codeOf, type Manifest, packNets, type Role, sourceOf } from './manifest.ts';
 
-/** The files of a pack, and checks that they are those that its manifest describes. */
+/** Lists the files of a pack, and compares them with its manifest. */
 
-/** Optional members of a manifest whose files facematch made itself; they are in the repository. */
-const madeHere = ['cohort', 'human', 'occlusion'] as const;
-type MadeHere = (typeof madeHere)[number];
+/** Optional members of a manifest whose files `facematch calibrate` computes. */
+const calibratedRoles = ['cohort', 'human', 'occlusion'] as const;
+type CalibratedRole = (typeof calibratedRoles)[number];
 
 export interface PackFile {
-  role: Role | MadeHere | 'liveness';
+  role: Role | CalibratedRole | 'liveness';
   file: string;
-  /** Pack that the file belongs to. */
+  /** Name of the pack that contains the file. */
   pack: string;
   licence: string;
   sha256: string;
-  /** SHA-256 of the file as published; it is the same if that file is loaded. */
+  /** SHA-256 of the file as published; equal to `sha256` if that file is loaded. */
   source_sha256: string;
 }
 
-/**
- * Returns every file of the pack: models in the order of `roles`, files made by facematch, models for
- * presentation attack detection.
- */
+/** Returns the files of the pack: models in the order of `roles`, files of `facematch calibrate`, liveness models. */
 export function packFiles(manifest: Manifest): PackFile[] {
   const pack = manifest.name;
   const nets = [...packNets(manifest)].map(([role, { file, from, licence, sha256, source_sha256 }]) => {
     return { role, file, pack: typeof from === 'string' ? pack : from.pack, licence, sha256, source_sha256 };
   });
   const others = [
-    ...madeHere.map((role) => ({ role, one: manifest[role] })),
+    ...calibratedRoles.map((role) => ({ role, one: manifest[role] })),
     ...(manifest.liveness?.nets ?? []).map((one) => ({ role: 'liveness' as const, one })),
   ].flatMap(({ role, one }) => {
     if (one === undefined) return [];
@@ -42,10 +39,7 @@ export function packFiles(manifest: Manifest): PackFile[] {
   return [...nets, ...others];
 }
 
-/**
- * Compares the SHA-256 of every file of the pack with the manifest's. Rejects with an Error that says how to
- * fix it.
- */
+/** Compares the SHA-256 of every file of the pack with the manifest. Rejects with an Error that says how to fix it. */
 export async function verifyPack(directory: string, manifest: Manifest): Promise<void> {
   await Promise.all(packFiles(manifest).map((one) => verifyFile(directory, manifest, one)));
 }
@@ -56,11 +50,11 @@ export async function verifyFile(
   manifest: Manifest,
   { role, file, sha256 }: Pick<PackFile, 'role' | 'file' | 'sha256'>,
 ): Promise<void> {
-  const isMadeHere = (madeHere as readonly string[]).includes(role);
+  const isCalibrated = (calibratedRoles as readonly string[]).includes(role);
   const fix =
     role === 'liveness'
-      ? 'from where it was brought from, or add the pack again'
-      : isMadeHere
+      ? 'from its source, or add the pack again'
+      : isCalibrated
         ? `with: ${madeBySetup.includes(manifest.name) ? repair('pack files') : 'npx facematch calibrate'}`
         : `with: ${prepareCommand(directory, manifest)}`;
   await verifiedFile(join(directory, file), sha256, fix);
@@ -70,12 +64,12 @@ const madeBySetup = ['default', 'int8'];
 
 export function prepareCommand(directory: string, manifest: Manifest): string {
   if (madeBySetup.includes(manifest.name)) return repair('nets');
-  const brought = [...packNets(manifest)].filter(([, net]) => sourceOf(manifest, net)?.kind === 'project');
-  const files = brought.map(([role]) => `--file ${role}=PATH`);
+  const provided = [...packNets(manifest)].filter(([, net]) => sourceOf(manifest, net)?.kind === 'project');
+  const files = provided.map(([role]) => `--file ${role}=PATH`);
   return ['node dist/models/prepare/index.js', directory, ...files].join(' ');
 }
 
-/** Returns the bytes of a file, which must have this SHA-256. Throws an UnusableFile that ends in `fix`. */
+/** Returns the bytes of a file with the expected SHA-256. Rejects with an UnusableFile whose message ends in `fix`. */
 export async function verifiedFile(file: string, expected: string, fix: string): Promise<Uint8Array> {
   const what = 'The model file';
   let bytes: Uint8Array;

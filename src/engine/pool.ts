@@ -7,31 +7,31 @@ interface PoolOptions {
   pack_directory: string;
   /** Entry file of each worker thread, which calls serveJobs. */
   program: URL;
-  /** The worker of that slot accepts jobs. */
+  /** Called when the worker of this slot accepts jobs. */
   onUp?(slot: number): void;
-  /** The worker accepts no more jobs. Called before its job rejects. */
+  /** Called when the worker accepts no more jobs, before its job rejects. */
   onDown?(slot: number): void;
-  /** A worker died while it had no job; it is replaced. */
+  /** Called when a worker died without a job. The worker is replaced. */
   onWorkerError(error: Error): void;
 }
 
-/** First and longest pause before a worker that died during startup is started again. */
+/** First and maximum pause before a worker that died during startup is started again. */
 const pause_ms = { first: 1000, max: 30_000 };
 
 /**
- * The worker threads, one for each slot. A thread gets no job before its last one has ended: JobQueue decides
- * which one is next. A thread that dies is replaced at once; one that dies during startup, after a pause.
- * Slots never wait for each other.
+ * The worker threads, one for each slot. JobQueue gives a thread its next job only after the previous job has
+ * ended. A thread that dies is replaced at once, or after a pause if it died during startup. Slots never wait for
+ * each other.
  */
 export class Pool<J extends Jobs> {
   readonly #options: PoolOptions;
   readonly #threads: WorkerThread[] = [];
-  /** Threads held by a native call, whose slots have another thread. */
+  /** Threads that are stuck in a native call, and whose slots have another thread. */
   readonly #abandoned = new Set<WorkerThread>();
   readonly #pauses = new Set<NodeJS.Timeout>();
   /** Number of workers that died or were abandoned. */
   replacements = 0;
-  /** True once all of them have been up. */
+  /** True once all workers have been up. */
   #complete = false;
   #closing = false;
 
@@ -40,14 +40,14 @@ export class Pool<J extends Jobs> {
     for (let slot = 0; slot < options.workers; slot++) this.#begin(slot);
   }
 
-  /** Resolves when every worker has run its first inference; rejects when one cannot. */
+  /** Resolves when every worker has run its first inference. Rejects if a worker fails. */
   static async start<J extends Jobs>(options: PoolOptions): Promise<Pool<J>> {
     const pool = new Pool<J>(options);
     try {
       await Promise.all(pool.#threads.map(({ started }) => started));
       if (pool.available < options.workers) throw new Error('A worker ended while the others started');
     } catch (error) {
-      // Workers are only restarted once all of them have worked.
+      // Workers are restarted only after all of them have been up once.
       await pool.close();
       throw error;
     }
@@ -61,14 +61,14 @@ export class Pool<J extends Jobs> {
   }
 
   /**
-   * Returns outcomes in the order of the images. Rejects when the worker dies, which is then replaced, or the
-   * pool closes. Once it has settled, no thread reads the images.
+   * Resolves to the outcomes in the order of the images. Rejects if the worker dies or the pool closes. After it
+   * has settled, no thread reads the images.
    */
   analyse(slot: number, analyse: AnalyseInput): Promise<Response<Outcome[]>> {
     return this.#run(slot, { analyse });
   }
 
-  /** Runs a calculation; otherwise like `analyse`. */
+  /** Runs a calculation. Rejects like `analyse`. */
   run<Name extends NameOf<J>>(
     slot: number,
     name: Name,
@@ -82,15 +82,15 @@ export class Pool<J extends Jobs> {
     return await this.#threads[slot]!.run(request);
   }
 
-  /** Makes the job of that slot end soon, with any output. */
+  /** Makes the job of this slot end soon, with an arbitrary output. */
   cancel(slot: number): void {
     this.#threads[slot]!.cancel();
   }
 
   /**
-   * Gives the slot another thread and abandons the one held by a native call, because nothing in the process
-   * can end it before the call returns; it ends then. Returns false and does nothing if as many are abandoned
-   * as there are workers, because each may occupy a CPU.
+   * Gives the slot another thread, and abandons the thread that is stuck in a native call, because a thread cannot
+   * be ended before its native call returns. Returns false and does nothing if there are already as many abandoned
+   * threads as workers, because each may occupy a CPU.
    */
   replace(slot: number): boolean {
     if (this.#closing || this.#abandoned.size >= this.#options.workers) return false;

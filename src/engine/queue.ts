@@ -5,15 +5,12 @@ export interface Origin {
   /** Owner of the request: the id of a key. */
   owner: string;
   request_id: string;
-  /**
-   * performance.now() when the last byte of the request arrived. The deadline counts from then; by default
-   * from now.
-   */
+  /** performance.now() when the last byte of the request arrived, where the deadline begins; by default now. */
   arrived?: number;
   /**
-   * A further step of a request that the queue has admitted before. It goes before the other requests of its
-   * key, is never rejected because the queue is full, and evicts no other request. Pass the request's own
-   * `arrived`, so that both steps share one deadline.
+   * True for a second step of an admitted request. It precedes the other requests of its key, is never rejected
+   * because the queue is full, and evicts no other request. Pass the same `arrived`, so that both steps share one
+   * deadline.
    */
   continues?: boolean;
 }
@@ -28,23 +25,18 @@ export interface Done<Outcome> {
 export interface Ticket<Result> {
   /** Rejects with a Problem (overloaded, deadline_exceeded) or with the error of `run`. */
   readonly done: Promise<Result>;
-  /**
-   * Resolves when no worker reads or will read the images, so that their memory may be reused. Never rejects.
-   */
+  /** Resolves when the memory of the images may be reused, because no worker will read it again. Never rejects. */
   readonly idle: Promise<void>;
   /** Drops waiting images and cancels running ones. `done` rejects with `reason`. */
   cancel(reason: Error): void;
 }
 
-/**
- * A job that runs after all others of its request, on the worker that did the last one; made from their
- * outcomes.
- */
+/** Returns the last job of a request from the outcomes of the others. It runs on the worker of the job before it. */
 export type Finish<Job, Outcome> = (outcomes: readonly Outcome[]) => Job | undefined;
 
 /**
- * `failed`: `run` rejected. `overdue`: the jobs were running when the deadline passed. `stuck`: they still
- * run long after they were cancelled, and hold their worker.
+ * `failed`: `run` rejected. `overdue`: the jobs were running at the deadline. `stuck`: the jobs are still running
+ * `stuck_ms` after they were cancelled, and occupy their worker.
  */
 export interface JobFault<Job> {
   kind: 'failed' | 'overdue' | 'stuck';
@@ -64,34 +56,34 @@ export interface JobFault<Job> {
  * early, and then `submit` decides.
  */
 interface QueueOptions<Job, Outcome> {
-  /** Number of workers. Each counts as up until `workerDown` is called for it. */
+  /** Number of workers. All are up at first. */
   workers: number;
-  /**
-   * Maximum number of images that may run or wait. A request that finds one free place is accepted with all
-   * of its images.
-   */
+  /** Maximum number of running and waiting images. If one place is free, a request is accepted with all its images. */
   capacity: number;
-  /** Maximum time from `arrived` to the last outcome; then the response is 504 deadline_exceeded. */
+  /** Maximum time from `arrived` to the last outcome. After it the request is rejected with deadline_exceeded. */
   deadline_ms: number;
   /** A cancelled job that has not ended after this time is stuck. */
   stuck_ms?: number;
   /**
-   * Processes one or two images of one request on one worker; returns outcomes in their order. `slot`: 0 to
-   * `workers` − 1, not used by any other call at the time.
+   * Processes one or two images of one request on one worker, and resolves to the outcomes in their order. `slot`:
+   * 0 to `workers` − 1, not in use by another call.
    */
   run(jobs: readonly Job[], slot: number): Promise<readonly Outcome[]>;
-  /** Called when the outcomes of that slot are no longer needed: `run` should end soon, with any. */
+  /**
+   * Called when the outcomes of this slot are no longer needed. `run` should then end soon, with arbitrary
+   * outcomes.
+   */
   cancel(slot: number): void;
   /**
-   * Called when the job of that slot is stuck. Returns true if the slot gets another worker: it is down until
-   * `workerUp`, and the stuck job no longer counts as running.
+   * Called when the job of this slot is stuck. Returns true if the slot gets another worker. The slot is then down
+   * until `workerUp`, and the stuck job no longer counts as running.
    */
   replace?(slot: number): boolean;
-  /** Returns the minimum milliseconds for a job, as far as known before it runs; 0 by default. */
+  /** Returns the estimated minimum time of a job in milliseconds, before it runs; 0 by default. */
   estimate_ms?(job: Job): number;
-  /** Called even if the response has been sent. */
+  /** Called for every fault, even if the response has been sent. */
   onJobFault?(fault: JobFault<Job>): void;
-  /** Returns the milliseconds that images are charged for; performance.now() by default. */
+  /** Clock for the time that a key's images take; performance.now() by default. */
   now?(): number;
 }
 
@@ -103,11 +95,11 @@ const defaultStuck_ms = 60_000;
 interface Run<Job> {
   readonly slot: number;
   readonly jobs: readonly Job[];
-  /** True if it was cancelled long ago. */
+  /** True if the job is still running `stuck_ms` after it was cancelled. */
   stuck: boolean;
-  /** True if another worker has its slot. */
+  /** True if the slot has another worker. */
   replaced: boolean;
-  /** Removes it from the worker's account. */
+  /** Records the end of the job in the fair queue. */
   release(): void;
 }
 
@@ -120,13 +112,13 @@ class Submission<Job, Outcome> {
   readonly finish: Finish<Job, Outcome> | undefined;
   readonly #estimate_ms: (job: Job) => number;
   readonly outcomes: Outcome[];
-  /** First waiting job; those before it were given to workers. */
+  /** Index of the first waiting job. Workers have started the jobs before it. */
   next = 0;
   left: number;
   readonly running = new Set<Run<Job>>();
   readonly submitted = performance.now();
   started: number | undefined;
-  /** Timer of the deadline, and then the one that finds stuck jobs. */
+  /** Timer of the deadline, later of the check for stuck jobs. */
   timer: NodeJS.Timeout | undefined;
   over = false;
   resolve!: (done: Done<Outcome>) => void;
@@ -169,7 +161,7 @@ class Submission<Job, Outcome> {
   }
 }
 
-/** A worker; it takes jobs while it is up. */
+/** A worker, which gets jobs while it is up. */
 interface Slot<Job> {
   up: boolean;
   run: Run<Job> | undefined;
@@ -179,7 +171,7 @@ export class JobQueue<Job, Outcome> {
   readonly #options: QueueOptions<Job, Outcome>;
   readonly #fair: FairQueue<Submission<Job, Outcome>>;
   readonly #slots: Slot<Job>[];
-  /** Slots that are up and idle; the one that has been idle longest comes first. */
+  /** Slots that are up and idle, in descending order of idle time. */
   readonly #free: number[];
   readonly #stuck = new Set<Run<Job>>();
   /** Number of workers that are up, busy or not. */
@@ -201,12 +193,12 @@ export class JobQueue<Job, Outcome> {
     return this.running + this.#fair.waiting;
   }
 
-  /** Number of jobs that have not ended long after they were cancelled. */
+  /** Number of stuck jobs. */
   get stuck(): number {
     return this.#stuck.size;
   }
 
-  /** Number of them that hold a worker, because it is not replaced. */
+  /** Number of stuck jobs whose worker was not replaced. */
   get blocked(): number {
     return [...this.#stuck].filter(({ replaced }) => !replaced).length;
   }
@@ -216,9 +208,9 @@ export class JobQueue<Job, Outcome> {
     return this.#busy_ms + this.running * (performance.now() - this.#counted);
   }
 
-  /** Returns true if a further request of this key would be rejected. */
+  /** Returns true if another request of this key would be rejected. */
   isFull(owner = ''): boolean {
-    return this.#toPushOut(owner, 1) === undefined;
+    return this.#victimsFor(owner, 1) === undefined;
   }
 
   /** Counts the key as active until the returned function is called once. */
@@ -251,14 +243,14 @@ export class JobQueue<Job, Outcome> {
     finish?: Finish<Job, Outcome>,
   ): Ticket<Done<Outcome>> {
     const { deadline_ms, estimate_ms = () => 0 } = this.#options;
-    const victims = origin.continues ? [] : this.#toPushOut(origin.owner, jobs.length);
+    const victims = origin.continues ? [] : this.#victimsFor(origin.owner, jobs.length);
     if (victims === undefined) {
       return { done: Promise.reject(new Problem('overloaded')), idle: Promise.resolve(), cancel: () => {} };
     }
     for (const victim of victims) this.#end(victim, new Problem('overloaded'));
     const request = new Submission(jobs, origin, finish, estimate_ms);
-    const gone_ms = origin.arrived === undefined ? 0 : performance.now() - origin.arrived;
-    request.timer = setTimeout(() => this.#expire(request), deadline_ms - gone_ms);
+    const elapsed_ms = origin.arrived === undefined ? 0 : performance.now() - origin.arrived;
+    request.timer = setTimeout(() => this.#expire(request), deadline_ms - elapsed_ms);
     this.#fair.arrived(request.owner);
     if (jobs.length === 0) this.#finish(request);
     else this.#fair.add(request);
@@ -267,7 +259,7 @@ export class JobQueue<Job, Outcome> {
   }
 
   /** Returns the requests to drop so that a request with this many jobs fits; undefined if it is rejected. */
-  #toPushOut(owner: string, jobs: number): Submission<Job, Outcome>[] | undefined {
+  #victimsFor(owner: string, jobs: number): Submission<Job, Outcome>[] | undefined {
     const lacking = this.size - this.#options.capacity + 1;
     return lacking <= 0 ? [] : this.#fair.victims(owner, Math.min(jobs, lacking));
   }
@@ -277,7 +269,8 @@ export class JobQueue<Job, Outcome> {
       const next = this.#fair.next({ up: this.#up, free: this.#free.length });
       if (next === undefined) return;
       const { request, allowed } = next;
-      // Two images at once save a message, but only if another request would use the other worker.
+      // A second image for the same worker saves a message. It is worth it only if another request uses the
+      // other worker.
       const count = this.#fair.requests > 1 ? allowed : 1;
       const estimate_ms = this.#fair.started(request, count);
       const from = request.next;
@@ -286,10 +279,7 @@ export class JobQueue<Job, Outcome> {
     }
   }
 
-  /**
-   * The slot is held until `run` returns, even if the client already got a 504, unless its worker is
-   * replaced.
-   */
+  /** Occupies a slot until `run` returns, even if the client already got a 504, or until the worker is replaced. */
   async #run(request: Submission<Job, Outcome>, from: number, estimate_ms: number): Promise<void> {
     const { now = () => performance.now(), run: start } = this.#options;
     const began = now();
@@ -365,7 +355,7 @@ export class JobQueue<Job, Outcome> {
     request.timer = setTimeout(() => this.#markStuck(request), stuck_ms).unref();
   }
 
-  /** Returns false if it is already over. */
+  /** Ends the request. Returns false if it has already ended. */
   #close(request: Submission<Job, Outcome>): boolean {
     if (request.over) return false;
     request.over = true;
@@ -380,7 +370,7 @@ export class JobQueue<Job, Outcome> {
     for (const { jobs } of running) this.#report('overdue', request, jobs);
   }
 
-  /** Marks the running jobs of a request that was cancelled long ago as stuck. */
+  /** Marks the running jobs of a cancelled request as stuck. */
   #markStuck(request: Submission<Job, Outcome>): void {
     for (const run of request.running) {
       run.stuck = true;
@@ -402,7 +392,7 @@ export class JobQueue<Job, Outcome> {
     this.#options.onJobFault?.({ kind, jobs, request_id, reason });
   }
 
-  /** Call it before the number of running jobs changes. */
+  /** Adds the busy time so far. Call it before the number of running jobs changes. */
   #count(): void {
     this.#busy_ms = this.busy_ms;
     this.#counted = performance.now();

@@ -16,8 +16,8 @@ const drawnFace = Buffer.from(
 );
 
 /**
- * Returns the function that piscina calls for each job of a worker thread: for images, one synchronous native
- * call each.
+ * Returns the function that piscina calls for each job of a worker thread. Each image is one synchronous native
+ * call.
  */
 export function serveJobs(jobs: Jobs): (request: Request) => Promise<Response<unknown>> {
   const { pack_directory, cancelled }: WorkerData = workerData;
@@ -43,7 +43,7 @@ export function serveJobs(jobs: Jobs): (request: Request) => Promise<Response<un
   parentPort!.postMessage(up);
   return async (request) => {
     const began_ms = addon.threadCpu();
-    const withCpuTime = (response: Unpriced) => ({ ...response, cpu_ms: addon.threadCpu() - began_ms });
+    const withCpuTime = (response: WithoutCpuTime) => ({ ...response, cpu_ms: addon.threadCpu() - began_ms });
     try {
       return withCpuTime({ ok: true, output: await run(request) });
     } catch (error) {
@@ -53,12 +53,10 @@ export function serveJobs(jobs: Jobs): (request: Request) => Promise<Response<un
   };
 }
 
-type Unpriced = Response<unknown> extends infer R ? (R extends unknown ? Omit<R, 'cpu_ms'> : never) : never;
+type WithoutCpuTime =
+  Response<unknown> extends infer R ? (R extends unknown ? Omit<R, 'cpu_ms'> : never) : never;
 
-/**
- * Runs one real inference through every model, so that a pack that loads but does not run fails here and not
- * for a client.
- */
+/** Runs one image through every model, so that a pack that loads but does not run fails at startup. */
 function tryOnce(addon: Addon, pack_directory: string): void {
   const first = addon.analyse(pack_directory, drawnFace, {
     accuracy_mode: 'balance',

@@ -1,16 +1,13 @@
 import { createHash } from 'node:crypto';
 
-/** Maximum number of lengths for which images are remembered. */
+/** Maximum number of image lengths that are stored. */
 const maxLengths = 1000;
 
-/**
- * Remembers the images at which a worker got stuck, so that none of them blocks a second worker. In memory
- * only, as hashes.
- */
+/** Stores hashes of the images on which a worker got stuck, in memory only, so that no image blocks a second worker. */
 export class StuckImages {
   /**
-   * Hashes of the beginnings of images, by the length of the image, so that images of other lengths need not be
-   * hashed. Oldest length first.
+   * Hashes of the first MiB of images, by the length of the image, so that only images of a stored length are
+   * hashed. The oldest length comes first.
    */
   readonly #hashes = new Map<number, Set<string>>();
 
@@ -32,10 +29,7 @@ export class StuckImages {
   }
 }
 
-/**
- * Number of bytes at the beginning of an image that are hashed. The main thread hashes all images of a request
- * at once, so the time must not depend on their size.
- */
+/** Number of bytes at the beginning of an image that are hashed. A limit, because hashing blocks the main thread. */
 export const hashed_bytes = 1024 * 1024;
 
 /** Returns the hash of an image's first MiB, in hexadecimal. */

@@ -1,16 +1,16 @@
 /**
- * A calculation over a body, in steps. Each step yields its cost: the number of bytes that the main thread
- * could read one by one in the same time.
+ * A calculation over a body, in steps. Each step yields its cost, in the number of single bytes that the main
+ * thread reads in the same time.
  */
 export type Steps<Result> = Generator<number, Result, void>;
 
-/** Maximum cost of a step, except that it may end only after the piece of a body that completes it. */
+/** Approximate maximum cost of a step. A step may exceed it by the piece of the body that it reads last. */
 export const step_cost = 64 * 1024;
 
-/** Cost of the steps in one turn of the event loop: at most some milliseconds. */
+/** Cost of the steps in one turn of the event loop. They take at most some milliseconds. */
 export const turn_cost = 4 * step_cost;
 
-/** Runs all steps at once. */
+/** Runs all steps without interruption. */
 export function atOnce<Result>(steps: Steps<Result>): Result {
   for (;;) {
     const step = steps.next();
@@ -19,9 +19,9 @@ export function atOnce<Result>(steps: Steps<Result>): Result {
 }
 
 /**
- * Runs the steps in turns of the event loop, between which other requests are served. `check` is called
- * before each turn but the first, and throws if the result is no longer needed. `spent` is called after each
- * turn with its duration in milliseconds.
+ * Runs the steps in several turns of the event loop, so that other requests are served between them. `check` is
+ * called before each turn except the first, and throws if the result is no longer needed. `spent` is called after
+ * each turn with its duration in milliseconds.
  */
 export async function inTurns<Result>(
   steps: Steps<Result>,
@@ -48,8 +48,8 @@ export async function inTurns<Result>(
 const waiting: (() => void)[] = [];
 
 /**
- * Resolves in a later iteration of the event loop. Only one calculation continues in each, however many there
- * are, because setImmediate alone would run one turn of all of them in the same iteration.
+ * Resolves in a later iteration of the event loop. Only one calculation continues in each iteration. With
+ * setImmediate alone, each calculation would run a turn in the same iteration.
  */
 function nextTurn(): Promise<void> {
   return new Promise((resolve) => {

@@ -3,9 +3,9 @@ import { Piscina } from 'piscina';
 import { type Request, type Response, up, type WorkerData } from './jobs.ts';
 
 /**
- * Options of every worker thread. Node's own flags are not passed on, because a thread that gets one does not
- * start. The limit keeps V8's young generation from growing to 48 MiB. `require(esm)` is off because
- * terminating a thread during it ends the process by an assertion (CreateRequiredModuleFacade, Node 20).
+ * Options of every worker thread. The main thread's Node flags are not passed on, because a thread does not start
+ * with some of them. The limit keeps V8's young generation from growing to 48 MiB. `require(esm)` is disabled,
+ * because terminating a thread during such a call crashes the process (CreateRequiredModuleFacade, Node 20).
  */
 export const threadOptions = {
   resourceLimits: { maxYoungGenerationSizeMb: 3 },
@@ -16,16 +16,19 @@ interface ThreadOptions {
   /** Entry file of the thread; it calls serveJobs. */
   program: URL;
   pack_directory: string;
-  /** The thread accepts jobs. */
+  /** Called when the thread accepts jobs. */
   onUp(): void;
-  /** The thread is gone. Called before its job rejects. `hadJob`: the job rejects with the same reason. */
+  /**
+   * Called when the thread has ended, before its job rejects. `hadJob`: there is a job, which rejects with
+   * `reason`.
+   */
   onEnd(reason: Error, hadJob: boolean): void;
 }
 
 /**
- * One worker thread, which runs one job at a time: a piscina pool of one. Each slot has its own pool, because
- * a pool of several replaces a thread only if none died during startup, and cannot abandon one that a native
- * call holds.
+ * One worker thread, which runs one job at a time, as a piscina pool with one thread. Each slot has its own pool,
+ * because a pool with several threads cannot abandon a thread that is stuck in a native call, and replaces threads
+ * only if none died during startup.
  */
 export class WorkerThread {
   readonly #piscina: Piscina;
@@ -36,9 +39,9 @@ export class WorkerThread {
   isUp = false;
   /** Resolves when the running job has ended. Never rejects. */
   idle: Promise<unknown> = Promise.resolve();
-  /** Resolves when the thread accepts jobs. Rejects if it ends before. */
+  /** Resolves when the thread accepts jobs. Rejects if the thread ends first. */
   readonly started: Promise<void>;
-  /** Resolves when the thread is gone. Never rejects. */
+  /** Resolves when the thread has ended. Never rejects. */
   readonly ended: Promise<void>;
 
   constructor({ program, pack_directory, onUp, onEnd }: ThreadOptions) {
@@ -47,15 +50,15 @@ export class WorkerThread {
       workerData: { pack_directory, cancelled: this.#cancelled } satisfies WorkerData,
       minThreads: 1,
       maxThreads: 1,
-      // With atomics a worker would block in a wait that only piscina can end.
+      // With atomics an idle worker blocks in Atomics.wait, and only piscina can wake it.
       atomics: 'disabled',
       recordTiming: false,
       ...threadOptions,
     });
     this.#piscina = piscina;
-    // Makes a closing pool start no replacement for a thread that died: Pool decides when it is replaced.
+    // Closed, so that piscina does not replace a thread that died. Pool decides when to replace it.
     piscina.on('workerDestroy', () => void piscina.close().catch(() => {}));
-    // The thread's own events report it.
+    // The events of the thread below report the same error.
     piscina.on('error', () => {});
     const worker = piscina.threads[0]!;
     worker.on('error', (error) => {
@@ -79,7 +82,7 @@ export class WorkerThread {
     this.ended = new Promise((resolve) => worker.once('exit', () => resolve()));
   }
 
-  /** Rejects if the thread ended before it replied: nothing reads the request then. */
+  /** Runs a job. Rejects if the thread ended before it replied; the request is then no longer in use. */
   run<Output>(request: Request): Promise<Response<Output>> {
     Atomics.store(this.#cancelled, 0, 0);
     const response = this.#run<Output>(request);
@@ -100,12 +103,12 @@ export class WorkerThread {
     }
   }
 
-  /** Makes its job end soon, with any output. */
+  /** Makes the running job end soon, with an arbitrary output. */
   cancel(): void {
     Atomics.store(this.#cancelled, 0, 1);
   }
 
-  /** Ends the thread as soon as no native call holds it. Resolves when it is gone. */
+  /** Ends the thread once no native call is running. Resolves when the thread has ended. */
   terminate(): Promise<void> {
     this.cancel();
     void this.#piscina.destroy();

@@ -5,17 +5,16 @@ import type { Exchange, Reply } from './exchange.ts';
 import { requestId } from './request.ts';
 import { forbidden, json, problem } from './responses.ts';
 
-/** The admin listener needs no key, so it has its own address, which clients must not reach. */
+/** Services of the admin listener. It needs no key, so it has its own address, which clients must not reach. */
 interface AdminServices extends Pick<Services, 'config' | 'readiness' | 'engine' | 'telemetry'> {
   /** The HTTP server for clients. */
   http: 'uws' | 'node';
-  /** A warning for the operator although the service is ready. */
+  /** A warning for the operator, shown although the service is ready. */
   detail: string | undefined;
 }
 
 const adminRoutes: Readonly<Record<string, (services: AdminServices) => Reply | Promise<Reply>>> = {
-  // Stuck workers are replaced, up to a limit. A process whose workers are all blocked serves nothing until
-  // it is restarted.
+  // Stuck workers are replaced up to a limit. If all workers are blocked, the process must be restarted.
   '/healthz': ({ engine }) =>
     hangs(engine) ? json(503, { status: 'stuck' }) : json(200, { status: 'alive' }),
   '/readyz': ({ readiness, engine, http, detail }) => {
@@ -34,13 +33,13 @@ const adminRoutes: Readonly<Record<string, (services: AdminServices) => Reply | 
 const hangs = ({ available, blocked }: AdminServices['engine']): boolean =>
   blocked > 0 && blocked >= available;
 
-/** Dead workers are replaced; until one has started, no request can be served. */
+/** Returns the status of a ready service. `recovering`: all workers died, and their replacements are starting. */
 function ableTo(engine: AdminServices['engine']): string {
   if (engine.available === 0) return 'recovering';
   return hangs(engine) ? 'stuck' : 'ready';
 }
 
-/** Never throws. */
+/** Handles a request to the admin listener. Never throws. */
 export async function handleAdmin(exchange: Exchange, services: AdminServices): Promise<void> {
   const { method, path, headers } = exchange.request;
   const request_id = requestId(headers.get('x-request-id'));
@@ -51,7 +50,9 @@ export async function handleAdmin(exchange: Exchange, services: AdminServices): 
   try {
     const buildResponse = Object.hasOwn(adminRoutes, path) ? adminRoutes[path] : undefined;
     if (buildResponse === undefined) {
-      throw new Problem('not_found', { detail: `There are: ${Object.keys(adminRoutes).join(', ')}.` });
+      throw new Problem('not_found', {
+        detail: `The available paths are: ${Object.keys(adminRoutes).join(', ')}.`,
+      });
     }
     if (method !== 'GET' && method !== 'HEAD') throw new Problem('method_not_allowed');
     exchange.reply(await buildResponse(services));
@@ -66,8 +67,8 @@ const unknownHost =
   'The Host header of this request is unknown. Use an IP address or localhost, or add the host to FACEMATCH_ADMIN_HOSTS.';
 
 /**
- * A web page can point its own name at this listener (DNS rebinding), so host names must be known. IP
- * addresses cannot be rebound, and browsers always send Host.
+ * Returns true for an IP address or a configured host name. A web page could point any other name at this listener
+ * (DNS rebinding). A request without Host is accepted, because browsers always send it.
  */
 function isKnownHost(
   host: string | undefined,

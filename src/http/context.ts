@@ -16,18 +16,18 @@ import { requestId, traceOf } from './request.ts';
 import type { Document } from './responses.ts';
 import type { UnreadResponses } from './unread.ts';
 
-/** Ready: the pack is verified, every worker has run one real inference, and no shutdown has begun. */
+/** `ready`: the pack is verified, every worker has run its first inference, and no shutdown has begun. */
 interface Readiness {
   stage: 'starting' | 'ready' | 'draining';
 }
 
-/** Everything that requests use; created once, by src/server/start.ts. */
+/** The objects that requests share. src/server/start.ts creates them once. */
 export interface Services {
   readonly config: Config;
   readonly gate: Gate;
   readonly challenges: Challenges;
   readonly manifest: Manifest;
-  /** The pack as responses name it. */
+  /** Name and version of the pack in responses. */
   readonly model: { pack: string; version: string };
   readonly calibrations: Readonly<Record<AccuracyMode, Calibration>>;
   readonly engine: Engine<WorkerJobs>;
@@ -35,7 +35,7 @@ export interface Services {
   readonly unread: UnreadResponses;
   readonly readiness: Readiness;
   readonly telemetry: Telemetry;
-  /** Returns a page of the site, by the id of its endpoint and the request's query. */
+  /** Returns a document of the site. `id`: its endpoint. `query`: of the request. */
   documents(id: EndpointId, query: string): Document | Promise<Document>;
 }
 
@@ -48,12 +48,12 @@ export class Context {
   readonly trace_id: string | undefined;
   readonly headers: (readonly [name: string, value: string])[];
   endpoint: Listed | undefined;
-  /** Cost of the request to its key, if its endpoint needs one. */
+  /** Use of the key's quota, if the endpoint needs a key. */
   quota: QuotaUse | undefined;
   upload: Upload | undefined;
   /** Resolves when the workers no longer read the body. Never rejects. */
   idle: Promise<void> = Promise.resolve();
-  /** Challenge that the request has used up. */
+  /** The challenge that the request has marked as used. */
   challenge: Redeemed | undefined;
   images = 0;
   /** Milliseconds of each stage, for the log and the metrics. */
@@ -74,7 +74,7 @@ export class Context {
     if (trace) this.headers.push(['traceparent', trace.traceparent]);
   }
 
-  /** The client's IP address, if the operator wants it in the log. */
+  /** The client's IP address; undefined unless FACEMATCH_LOG_CLIENT is on. */
   get client(): string | undefined {
     const { log_client, trusted_hops } = this.services.config;
     if (log_client === 'off') return undefined;
@@ -82,12 +82,15 @@ export class Context {
     return clientAddress(peer, headers.get('x-forwarded-for'), trusted_hops);
   }
 
-  /** Owner of the memory and the queue places that it uses. */
+  /** Owner of the memory and the queue places of the request: the key or, without one, the peer. */
   get owner(): string {
     return this.quota?.key_id ?? this.exchange.request.peer;
   }
 
-  /** Returns tokens and the challenge if the server was too busy to serve the request. */
+  /**
+   * Returns the tokens and makes the challenge valid again. Call it if the server was too busy to serve the
+   * request.
+   */
   giveBack(): void {
     this.quota?.giveBack();
     if (this.challenge !== undefined) this.services.challenges.giveBack(this.challenge);

@@ -7,7 +7,7 @@ import type { UnreadResponses } from './unread.ts';
 export interface Reply {
   status: number;
   headers: Headers;
-  /** A Buffer is a document's: all responses share it, so it must not be changed. */
+  /** A Buffer is a document that all responses share, so it must not be changed. */
   body: string | Buffer;
 }
 
@@ -21,44 +21,44 @@ export interface ExchangeLimits {
   unread: UnreadResponses;
 }
 
-/** Ways to send a response, by how much of the request has not arrived yet. */
+/** Ways to send a response, depending on the part of the request that has not arrived yet. */
 export type ReplyMode =
-  /** The request is complete, and the connection stays open. */
+  /** The request is complete. The connection stays open. */
   | 'keep'
-  /** The request is complete, and the connection closes. */
+  /** The request is complete. The connection closes after the response. */
   | 'close'
-  /** A short rest of the body is skipped, and the connection is kept. */
+  /** A small part of the body is missing. It is discarded, and the connection stays open. */
   | 'skip'
   /**
-   * More of the body is discarded before the connection ends: ending it now could lose the response (RFC 9112
-   * section 9.6).
+   * More of the body is missing. Some of it is discarded before the connection closes, because closing at once could
+   * lose the response (RFC 9112, section 9.6).
    */
   | 'drain'
-  /** The end of the body is ambiguous, so nothing that follows is read. */
+  /** The end of the body is ambiguous. The connection closes, and no more data is read. */
   | 'cut';
 
 /** Interface of a transport for one exchange. It calls `data`, `left` and `endUnclear`. */
 export interface Wire {
-  /** True if the connection ends with this exchange, whatever its client requests. */
+  /** True if the connection must close after this exchange. */
   readonly isLast: boolean;
-  /** Reply modes in which the rest of a body still arrives at `data` after the response, until `finish`. */
+  /** Reply modes in which the transport passes the rest of the body to `data` after the response, until `finish`. */
   readonly discards: readonly ReplyMode[];
-  /** Sends the response. If it throws, nothing more can be sent. */
+  /** Sends the response. If it throws, the connection cannot be used any more. */
   send(reply: Reply, mode: ReplyMode): void;
-  /** Called when nothing more is discarded; `whole`: the body has ended. */
+  /** Called at the end of discarding. `whole`: the body is complete. */
   finish(whole: boolean): void;
   /** Closes the connection at once. */
   cut(): void;
-  /** Restarts the transport's own timeout; called while a body is arriving. */
+  /** Restarts the transport's own timeout. Called while a body is arriving. */
   rearm(): void;
 }
 
-/** Properties of a body while it is received, besides its bytes. */
+/** Properties of the body to receive. */
 export interface Expected {
-  /** Thrown if the transport cannot determine the end of the body. */
+  /** The error if the transport cannot determine the end of the body. */
   malformed: Problem;
   /**
-   * Returns true if these bytes are a whole body although the transport waits for more: the request is then
+   * Returns true if these bytes are a complete body. If the transport then still waits for more, the request is
    * rejected early.
    */
   isWhole(bytes: Buffer): boolean;
@@ -72,61 +72,56 @@ export class ClientLeft extends Error {
   }
 }
 
-/** Reading the rest of a body up to this size is cheaper than a new connection. */
+/** Maximum size of the rest of a body that is discarded to keep the connection, because a new one would cost more. */
 const keepAlive_bytes = 1024 * 1024;
 
 /**
- * Smaller chunks are limited in number, because a large body in chunks of one byte would block the main
- * thread.
+ * Size of a small chunk. The number of smaller chunks is limited, because chunks of one byte would block the
+ * main thread.
  */
 const smallChunk_bytes = 256;
 
-/** Maximum number of discarded bytes of an abandoned body. */
+/** Maximum number of bytes that are discarded of a body whose upload failed. */
 const lingering_bytes = 256 * 1024;
 
-/** Maximum time for discarding an abandoned body, so that the client can still read the response. */
+/** Maximum time for discarding a body whose upload failed, so that the client can read the response. */
 const linger_ms = 1000;
 
-const smallChunks = `Send the body in larger chunks: too many of them have less than ${smallChunk_bytes} bytes.`;
+const smallChunks = `Send the body in larger chunks: too many chunks have less than ${smallChunk_bytes} bytes.`;
 
 /**
- * `given up`: its time was over, or its chunks were too small. `unclear`: the transport cannot determine its
- * end.
+ * State of the rest of the body. `given up`: the upload timed out, or its chunks were too small. `unclear`: the
+ * transport cannot determine the end.
  */
 type Rest = 'coming' | 'whole' | 'given up' | 'unclear';
 
 /**
- * State of a body. `holding`: its bytes are kept for a later `receive`; `over`: the response was sent, or the
- * client has left.
+ * State of an exchange. `holding`: the bytes of the body are kept for a later `receive`. `over`: the response was
+ * sent, or the client has disconnected.
  */
 interface State {
   readonly name: 'waiting' | 'holding' | 'receiving' | 'discarding' | 'over';
-  /** Without it the bytes are dropped. */
+  /** Handles a chunk of the body. Without it, chunks are dropped. */
   take?(chunk: Uint8Array, last: boolean): void;
   readonly clocks?: UploadClocks;
-  /**
-   * Rejects while the body is received; without a reason, with the error of a body whose end is ambiguous.
-   */
+  /** Rejects the pending `receive`; without a reason, with the error for an ambiguous end of the body. */
   fail?(reason?: Error): void;
 }
 
-/** RFC 9110 sections 15.3.5 and 15.4.5: neither has a body or a Content-Length. */
+/** Responses with these statuses have neither a body nor a Content-Length (RFC 9110, sections 15.3.5 and 15.4.5). */
 export const isBodiless = (status: number) => status === 204 || status === 304;
 
-/**
- * One request and its response, on either transport. The reply is sent at most once, and never to a client
- * that has left.
- */
+/** One request and its response, on either transport. The response is sent at most once. */
 export class Exchange {
   readonly request: Request;
-  /** performance.now() when the headers had arrived. */
+  /** performance.now() when the headers were complete. */
   readonly started = performance.now();
   received = 0;
   readonly #wire: Wire;
   readonly #limits: ExchangeLimits;
   #state: State = { name: 'waiting' };
   #rest: Rest;
-  /** Total number of bytes by which small chunks fell short. */
+  /** Sum over all small chunks of the number of bytes below `smallChunk_bytes`. */
   #shortfall = 0;
   #onLeft: (() => void) | undefined;
   readonly #onOver: (() => void)[] = [];
@@ -138,32 +133,32 @@ export class Exchange {
     this.#rest = request.framing === 'none' ? 'whole' : request.framing === 'unclear' ? 'unclear' : 'coming';
   }
 
-  /** False once the response was sent or the client has left. */
+  /** True until the response is sent or the client has disconnected. */
   get open(): boolean {
     return this.#state.name !== 'discarding' && this.#state.name !== 'over';
   }
 
-  /** True if more of its body may arrive. */
+  /** True if more of the body may arrive. */
   get awaitsBody(): boolean {
     return this.#rest !== 'whole';
   }
 
   /**
-   * Calls back once, when the response is sent and the rest of its body is discarded, or when the client has
-   * left.
+   * Calls back once: when the response is sent and the rest of the body is discarded, or when the client
+   * disconnects.
    */
   onOver(listener: () => void): void {
     this.#onOver.push(listener);
   }
 
-  /** Calls back when the client leaves before the response. Only the last listener is called. */
+  /** Calls back when the client disconnects before the response. Replaces the previous listener. */
   onLeft(listener: () => void): void {
     this.#onLeft = listener;
   }
 
   /**
-   * Sends the response; returns false if the client has left. `close` ends the connection after it. If it
-   * throws, the connection has ended.
+   * Sends the response. Returns false if a response was sent before or the client has disconnected. `close`: closes
+   * the connection after the response. If it throws, the connection is closed.
    */
   reply({ status, headers, body }: Reply, further: Headers = [], close = false): boolean {
     if (!this.open) return false;
@@ -189,16 +184,16 @@ export class Exchange {
   }
 
   /**
-   * Starts to collect the body for a `receive` that follows an await. Pausing the socket instead does not
-   * work: see `resume()` in docs/research/uws.md. The wait must be short, because no timeout limits it.
+   * Starts to collect the body, for a `receive` that follows an await. Pausing the socket instead does not work; see
+   * `resume()` in docs/research/uws.md. Until `receive`, no timeout limits the body.
    */
   hold(upload: Upload): void {
     if (this.#rest === 'coming') this.#enter({ name: 'holding', take: (chunk) => upload.add(chunk) });
   }
 
   /**
-   * Reads the whole body. Rejects with the upload's error, with upload_timeout, with overloaded if a part of
-   * it arrived before and was not held, with `malformed`, or with ClientLeft.
+   * Resolves to the whole body. Rejects with the upload's error, with upload_timeout, with `malformed`, with
+   * ClientLeft, or with overloaded if a part of the body arrived before without `hold`.
    */
   receive(upload: Upload, { malformed, isWhole }: Expected): Promise<Buffer> {
     return new Promise((resolve, reject) => {
@@ -237,9 +232,7 @@ export class Exchange {
     });
   }
 
-  /**
-   * Returns the problem for a body that did not arrive in time. `ended`: the received bytes are a whole body.
-   */
+  /** Returns the problem for a body that did not arrive in time. `ended`: the received bytes are a complete body. */
   #timeout(ended: boolean): Problem {
     const { content_length, framing } = this.request;
     const missing = content_length === undefined ? undefined : content_length - this.received;
@@ -247,17 +240,17 @@ export class Exchange {
       if (missing === undefined) return new Problem('upload_timeout');
       const detail = `${missing} of the ${content_length} bytes that Content-Length announces did not arrive in time.`;
       return new Problem('upload_timeout', {
-        detail: `${detail} Send the images faster, or smaller ones.`,
+        detail: `${detail} Send the images faster, or send smaller images.`,
       });
     }
     const detail =
       framing === 'chunked'
-        ? 'The body had already ended, but the last chunk, of size 0, did not arrive.'
-        : `The body had already ended, but Content-Length announces ${missing} bytes more: correct it.`;
+        ? 'The body is complete, but the last chunk, of size 0, did not arrive.'
+        : `The body is complete, but Content-Length announces ${missing} more bytes. Correct Content-Length.`;
     return new Problem('upload_timeout', { detail });
   }
 
-  /** Discards the rest of the body after the response, limited in bytes and time. */
+  /** Discards the rest of the body after the response, up to a limit of bytes and time. */
   #discard(): void {
     const { drain_bytes, upload_timeout_ms, idle_ms } = this.#limits;
     const isShort = this.#rest !== 'coming';
@@ -282,14 +275,14 @@ export class Exchange {
     });
   }
 
-  /** Called by the wire for each chunk of the body. The chunk is wiped when this returns. */
+  /** Called by the wire for each chunk of the body. Wipes the chunk. */
   data(chunk: Uint8Array, last: boolean): void {
     this.received += chunk.byteLength;
     this.#shortfall += this.#shortfallOf(chunk);
     if (last && this.#rest === 'coming') this.#rest = 'whole';
     this.#state.clocks?.touch();
     this.#state.take?.(chunk, last);
-    // Wiped so that nothing of a body remains in the transport's memory.
+    // Wiped, so that no part of a body remains in the transport's memory.
     chunk.fill(0);
   }
 
@@ -297,6 +290,7 @@ export class Exchange {
     return this.request.framing === 'chunked' ? Math.max(0, smallChunk_bytes - byteLength) : 0;
   }
 
+  /** Called by the wire when the connection has closed. */
   left(): void {
     const { fail = () => this.#onLeft?.() } = this.#state;
     const isOpen = this.open;
@@ -304,10 +298,7 @@ export class Exchange {
     if (isOpen) fail(new ClientLeft());
   }
 
-  /**
-   * Called by the wire if the end of the body is ambiguous, so that nothing more of the connection can be
-   * read.
-   */
+  /** Called by the wire if the end of the body is ambiguous. The rest of the connection then cannot be parsed. */
   endUnclear(): void {
     if (this.#rest === 'whole') return;
     this.#rest = 'unclear';
@@ -315,7 +306,7 @@ export class Exchange {
     else this.#state.fail?.();
   }
 
-  /** The only place where the state changes. Nothing follows `over`. */
+  /** Changes the state. `over` is final. */
   #enter(next: State): void {
     this.#state.clocks?.stop();
     if (this.#state.name === 'over') return;

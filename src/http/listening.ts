@@ -6,7 +6,7 @@ export class Connections {
   open = 0;
   /** Number of connections closed at once because the maximum was reached. */
   rejected = 0;
-  /** Ended before one of their requests was read: headers were rejected or dropped, or none arrived. */
+  /** Number of connections that ended before a request was read, because headers were rejected, dropped or missing. */
   silent = 0;
   readonly limit: number;
 
@@ -18,23 +18,23 @@ export class Connections {
 export interface ListenerOptions {
   host: string;
   port: number;
-  /** Variables to name in the message when listening fails. */
+  /** Names of the settings, for the message if listening fails. */
   variables: string;
-  /** PEM files for TLS: the certificate followed by its signers, and its private key. */
+  /** PEM files for TLS: the certificate followed by its issuers, and the private key. */
   certificate?: { cert: string; key: string } | undefined;
   limits: ExchangeLimits;
   connections: Connections;
-  /** True if an idle connection is closed for a new one beyond the limit; only node:http can do that. */
+  /** True if an idle connection is closed for a new connection beyond the limit. Only node:http supports it. */
   makesRoom?: boolean;
   /** Keep-alive timeout; configurable only with node:http. */
   keep_alive_ms: number;
   handle(exchange: Exchange): void;
-  /** Called with an exception in a callback of the transport. */
+  /** Called with an exception that a callback of the transport threw. */
   onFault(error: unknown): void;
 }
 
 export interface Listening {
-  /** The port as given, or the free one that was chosen for 0. */
+  /** The port in use; if 0 was given, the port that was chosen. */
   readonly port: number;
   readonly url: string;
   readonly connections: Connections;
@@ -45,20 +45,20 @@ export interface Listening {
 }
 
 const listenFaults: Record<string, string> = {
-  EADDRINUSE: 'the port is taken',
-  EACCES: 'the port needs more rights',
-  EADDRNOTAVAIL: "the address is not one of this machine's",
-  EAFNOSUPPORT: 'there is no IPv6 here',
+  EADDRINUSE: 'the port is in use',
+  EACCES: 'the port needs more privileges',
+  EADDRNOTAVAIL: 'this machine does not have the address',
+  EAFNOSUPPORT: 'this machine does not support IPv6',
   ENOTFOUND: 'the host name cannot be resolved',
 };
 
-/** Returns an error for people when listening failed with `code`, such as EADDRINUSE. */
+/** Returns an Error whose message is meant for the user. `code`: why listening failed, such as EADDRINUSE. */
 export function cannotListen({ host, port, variables }: ListenerOptions, code = 'unknown'): Error {
   const fault = listenFaults[code] ?? 'the system does not allow it';
   return new Error(`Cannot listen on ${host} port ${port} (${code}): ${fault}. Set ${variables}.`);
 }
 
-/** Tries to listen: returns the error's code, or undefined on success. The socket is closed again. */
+/** Listens for a moment. Returns the error code, or undefined on success. */
 export function listenError(host: string, port: number): Promise<string | undefined> {
   return new Promise((resolve) => {
     const server = createServer();
@@ -68,13 +68,13 @@ export function listenError(host: string, port: number): Promise<string | undefi
 }
 
 /**
- * Returns the first address of a host name that can be listened on: `localhost` may resolve to ::1 first on a
- * machine without IPv6.
+ * Returns the first address of a host name on which this machine can listen. On a machine without IPv6, `localhost`
+ * may resolve to ::1 first.
  */
 export async function localAddress(host: string): Promise<string> {
   const found = await lookup(host, { all: true, order: 'verbatim' }).catch(() => []);
   for (const { address } of found) if ((await listenError(address, 0)) === undefined) return address;
-  // Listening will report the error.
+  // Listening on the host name reports the error.
   return host;
 }
 

@@ -257,7 +257,7 @@ function checkBeforeBody({ services, exchange, owner }: Context, body: Body<unkn
   const { limit_bytes, malformed, smaller } = body;
   if (services.readiness.stage !== 'ready') throw new Problem('not_ready');
   if (services.engine.isFull(owner)) throw new Problem('overloaded');
-  const { framing, headers, typed_twice } = exchange.request;
+  const { framing, headers, has_duplicate_type } = exchange.request;
   const declared = headers.get('content-length') ?? '';
   if (/^\d+$/.test(declared) && Number(declared) > limit_bytes) {
     const detail = `${smaller}: the body has ${Number(declared)} bytes; at most ${limit_bytes} are taken.`;
@@ -270,7 +270,7 @@ function checkBeforeBody({ services, exchange, owner }: Context, body: Body<unkn
     throw new Problem('unsupported_media_type', { detail: 'Send the body without Content-Encoding.' });
   }
   // A proxy may have read the other header.
-  if (typed_twice) throw new Problem(malformed.code, { detail: 'Send one Content-Type header.' });
+  if (has_duplicate_type) throw new Problem(malformed.code, { detail: 'Send one Content-Type header.' });
 }
 
 async function analyse(

@@ -2,8 +2,8 @@ import { randomFillSync } from 'node:crypto';
 import type { Warning } from '../endpoints/warnings.ts';
 
 /**
- * RFC 9112 section 6.3. `unclear`: two parsers could disagree about the end of the body, or µWS stops reading;
- * the connection closes after the response.
+ * How the end of the body is determined (RFC 9112, section 6.3). `unclear`: two parsers could disagree about the
+ * end, or µWS stops reading. The connection then closes after the response.
  */
 type Framing = 'none' | 'length' | 'chunked' | 'unclear';
 
@@ -14,12 +14,14 @@ export interface Request {
   readonly path: string;
   /** Query as sent, without the question mark; empty if absent. */
   readonly query: string;
-  /** Lower-case names; a repeated header's values are joined by commas (RFC 9110 section 5.3). */
+  /** Values by lower-case name. The values of a repeated header are joined by commas (RFC 9110, section 5.3). */
   readonly headers: ReadonlyMap<string, string>;
-  readonly typed_twice: boolean;
+  /** True if there is more than one Content-Type header. */
+  readonly has_duplicate_type: boolean;
   readonly framing: Framing;
   /** Content-Length, or undefined unless `framing` is 'length'. */
   readonly content_length: number | undefined;
+  /** True if the client sent `Connection: close`. */
   readonly closes: boolean;
   /** The socket's remote address as text. */
   readonly peer: string;
@@ -27,13 +29,13 @@ export interface Request {
 
 export class HeaderFields {
   readonly headers = new Map<string, string>();
-  typed_twice = false;
+  has_duplicate_type = false;
 
-  /** `name` in lower case. */
+  /** `name`: in lower case. */
   add(name: string, value: string): void {
     const before = this.headers.get(name);
     this.headers.set(name, before === undefined ? value : `${before},${value}`);
-    if (before !== undefined && name === 'content-type') this.typed_twice = true;
+    if (before !== undefined && name === 'content-type') this.has_duplicate_type = true;
   }
 }
 
@@ -41,7 +43,7 @@ export class HeaderFields {
 export function requestOf(
   method: string,
   target: string,
-  { headers, typed_twice }: HeaderFields,
+  { headers, has_duplicate_type }: HeaderFields,
   framing: Framing,
   peer: string,
 ): Request {
@@ -51,7 +53,7 @@ export function requestOf(
     path: query < 0 ? target : target.slice(0, query),
     query: query < 0 ? '' : target.slice(query + 1),
     headers,
-    typed_twice,
+    has_duplicate_type,
     framing,
     content_length: framing === 'length' ? Number(headers.get('content-length')) : undefined,
     closes: /(?:^|,)\s*close\s*(?:,|$)/i.test(headers.get('connection') ?? ''),
@@ -60,8 +62,8 @@ export function requestOf(
 }
 
 /**
- * µWS uses the first Content-Length, treats any Transfer-Encoding as chunked, and reads at most nine digits.
- * Where another parser could differ, the framing is unclear.
+ * Returns the framing of a request. µWS uses the first Content-Length, treats any Transfer-Encoding as chunked, and
+ * reads at most nine digits. The framing is `unclear` where another parser could differ.
  */
 export function framingOf(headers: ReadonlyMap<string, string>): Framing {
   const length = headers.get('content-length');
@@ -79,14 +81,11 @@ const digits = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 const time_digits = 10;
 const random_digits = 16;
 
-/** A call for random bytes costs more than everything else in an id, so many are fetched at once. */
+/** Random bytes for many ids. Fetching them for each id would cost more than the rest of the id. */
 const random = new Uint8Array(256 * random_digits);
 let randomAt = random.length;
 
-/**
- * Returns an id in the form of a ULID, 48 bits of time and 80 random bits: ids sort by time and cannot be
- * guessed.
- */
+/** Returns a ULID: 48 bits of time, so that ids sort by time, and 80 random bits, so that they cannot be guessed. */
 function newRequestId(now_ms = Date.now()): string {
   let id = '';
   for (let place = time_digits - 1; place >= 0; place--) id += digits[Math.floor(now_ms / 32 ** place) % 32];
@@ -105,8 +104,8 @@ export function requestId(sent: string | undefined): string {
 }
 
 /**
- * Parses a `traceparent` (W3C Trace Context, section 3.2); of a later version only the fields of version 00
- * (section 4.3).
+ * Parses a `traceparent` (W3C Trace Context, section 3.2). Of later versions, uses only the fields of version
+ * 00 (section 4.3).
  */
 export function traceOf(header: string | undefined) {
   const fields = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/.exec(header ?? '');
@@ -117,10 +116,10 @@ export function traceOf(header: string | undefined) {
   return { trace_id: trace_id!, traceparent: `00-${trace_id}-${parent_id}-${flags}` };
 }
 
-/** Normalises a name in another style, such as thresholdPercent or Threshold-Percent. */
+/** Normalises a name of any style, such as thresholdPercent or Threshold-Percent. */
 const unstyled = (name: string) => name.toLowerCase().replaceAll(/[-_]/g, '');
 
-/** Warns about fields in the query, in any naming style, because an ignored option must not go unnoticed. */
+/** Returns a warning for each request field in the query, in any naming style, because such fields are ignored. */
 export function ignoredQuery(query: string, known: readonly string[]): Warning[] {
   if (query === '') return [];
   const sent = new Set(Array.from(new URLSearchParams(query).keys(), unstyled));

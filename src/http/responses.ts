@@ -4,9 +4,9 @@ import { type ErrorCode, errorTable, type Problem, waitText } from '../errors.ts
 import type { Headers, Reply } from './exchange.ts';
 import type { Request } from './request.ts';
 
-/** Converts results and problems to replies with their headers. Only this file does. */
+/** Converts results and problems to responses with headers. */
 
-/** Page that explains the error codes; relative to the server's URL (RFC 9457 section 3.1.1). */
+/** Page that explains the error codes, relative to the server's URL (RFC 9457, section 3.1.1). */
 export const problemTypes = `${prefix}/docs#error-`;
 
 /** Prevents browsers from guessing another type than Content-Type. */
@@ -14,10 +14,10 @@ const nosniff = ['X-Content-Type-Options', 'nosniff'] as const;
 
 const problemHeaders: Headers = [['Content-Type', 'application/problem+json'], nosniff];
 
-/** Both schemes, as one list (RFC 9110 section 11.6.1). */
+/** Both authentication schemes in one list (RFC 9110, section 11.6.1). */
 const challenge = ['WWW-Authenticate', 'ApiKey, Bearer'] as const;
 
-/** Additional headers of some codes. Retry-After is in seconds. */
+/** Headers of error codes that need additional headers. Retry-After is in seconds. */
 const codeHeaders: Partial<Record<ErrorCode, Headers>> = {
   missing_api_key: [...problemHeaders, challenge],
   invalid_api_key: [...problemHeaders, challenge],
@@ -34,7 +34,7 @@ export function json(status: number, body: unknown, headers: Headers = []): Repl
   };
 }
 
-/** application/problem+json (RFC 9457). `retry_s`: the seconds to wait, if they differ between responses. */
+/** Returns an application/problem+json response (RFC 9457). `retry_s`: seconds to wait, for `detail`. */
 export function problem({ code, extras }: Problem, request_id: string, retry_s?: number): Reply {
   const { status, title } = errorTable[code];
   const { detail: words = errorTable[code].detail, ...members } = extras;
@@ -73,8 +73,8 @@ export function documentReply(
 }
 
 /**
- * Cross-origin requests (Fetch standard, section 3.2). Keys are never sent in cookies, so credentials are not
- * allowed.
+ * Headers for cross-origin requests (Fetch standard, section 3.2). Credentials are not allowed, because keys are
+ * never sent in cookies.
  */
 export class Cors {
   readonly #origins: ReadonlySet<string>;
@@ -86,7 +86,7 @@ export class Cors {
   /** Headers for any response to this request. */
   headers(request: Request): Headers {
     if (this.#origins.size === 0) return [];
-    // Sent even if this origin is rejected: caches must know that responses differ by origin.
+    // Sent for rejected origins too, because caches must know that responses depend on the origin.
     const vary = ['Vary', 'Origin'] as const;
     const origin = request.headers.get('origin');
     if (!this.#allows(origin)) return [vary];
@@ -94,7 +94,8 @@ export class Cors {
   }
 
   /**
-   * Returns the headers of an allowed preflight (OPTIONS), which gets 204 without a key; otherwise undefined.
+   * Returns the headers for an allowed preflight request (OPTIONS), which gets 204 without a key; otherwise
+   * undefined.
    */
   preflight(request: Request, methods: readonly string[]): Headers | undefined {
     const asks = request.headers.has('access-control-request-method');
@@ -103,7 +104,7 @@ export class Cors {
       ['Access-Control-Allow-Methods', methods.join(', ')],
       ['Access-Control-Allow-Headers', allowedHeaders(request.headers.get('access-control-request-headers'))],
       ['Access-Control-Max-Age', '600'],
-      // Added to the headers of every response.
+      // In addition to `Vary: Origin` of every response.
       ['Vary', 'Access-Control-Request-Headers'],
     ];
   }
@@ -113,19 +114,19 @@ export class Cors {
   }
 }
 
-/** Headers that the service itself reads. */
+/** Headers that the service reads. */
 const ownHeaders = 'x-api-key, authorization, x-request-id, traceparent, content-type';
 
-/** Exceeds the headers that a page with every library for uploads and traces requests. */
-const maxAsked_characters = 4096;
+/** Maximum length of Access-Control-Request-Headers. */
+const maxRequestedHeaders_characters = 4096;
 const token = /^[\w!#$%&'*+.^`|~-]+$/;
 
 /**
- * Allows all headers that the page asks for (`#field-name`, RFC 9110 section 5.6.1): libraries add their own,
- * and the service ignores unknown ones.
+ * Allows all requested headers (`#field-name`, RFC 9110, section 5.6.1), because libraries add their own headers and
+ * the service ignores unknown headers.
  */
 function allowedHeaders(asked = ''): string {
-  if (asked.length > maxAsked_characters) return ownHeaders;
+  if (asked.length > maxRequestedHeaders_characters) return ownHeaders;
   const names = asked
     .split(',')
     .map((name) => name.trim())
@@ -138,9 +139,7 @@ const exposed = 'X-Request-Id, traceparent, Server-Timing, RateLimit, RateLimit-
 /** Returns the hash by which a Content-Security-Policy (level 3) allows an inline script or style. */
 export const hashOf = (text: string) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
 
-/**
- * Returns the Content-Security-Policy of a page: the sources that it may use besides requests to this server.
- */
+/** Returns the Content-Security-Policy of a page. `allowed`: directives besides requests to this server. */
 export const policyOf = (...allowed: string[]) =>
   [
     "default-src 'none'",

@@ -34,7 +34,7 @@ function routeOf(endpoint: Listed, services: Services): Route {
   return { takes, endpoint, body: () => body };
 }
 
-/** Finds endpoints among the enabled ones. HEAD works for every path with GET (RFC 9110 section 9.1). */
+/** Finds the endpoint of a request. HEAD is available for every path with GET (RFC 9110, section 9.1). */
 export class Router {
   readonly #open: ReadonlyMap<string, readonly Route[]>;
   readonly #hint: string;
@@ -47,12 +47,12 @@ export class Router {
     );
     const pages = open.filter((one) => 'document' in one && one.document.type.startsWith('text/html'));
     this.#hint =
-      (pages.length > 0 ? `To read and to try: ${pages.map(({ path }) => path).join(', ')}. ` : '') +
-      `Every endpoint lies under ${prefix}, and paths are case-sensitive. ` +
-      `There are: ${open.map(({ method, path }) => `${method} ${path}`).join(', ')}.`;
+      (pages.length > 0 ? `Documentation and demo: ${pages.map(({ path }) => path).join(', ')}. ` : '') +
+      `All paths begin with ${prefix} and are case-sensitive. ` +
+      `The available endpoints are: ${open.map(({ method, path }) => `${method} ${path}`).join(', ')}.`;
   }
 
-  /** Throws Problem not_found, endpoint_disabled or method_not_allowed. */
+  /** Returns the route of a request. Throws Problem not_found, endpoint_disabled or method_not_allowed. */
   find(method: string, path: string): Route {
     const open = this.#open.get(path);
     if (open === undefined) throw new Problem('not_found', { detail: this.#hint });

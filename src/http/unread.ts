@@ -1,20 +1,20 @@
-/** Tracks responses that their clients have not read yet. */
+/** Limits the responses that their clients have not read yet. */
 
 export interface UnreadResponse {
-  /** Memory that only this response takes: 0 for a document, which all responses share. */
+  /** Memory that only this response uses; 0 for a document, because all responses share it. */
   readonly held_bytes: number;
-  /** Sends as many bytes as the socket accepts. Returns the progress so far, in any unit that only grows. */
+  /** Sends as many bytes as the socket accepts. Returns the progress, in a unit that never decreases. */
   push(): number;
   giveUp(): void;
 }
 
-/** A response without progress for this long is abandoned. */
+/** Time without progress after which a response is abandoned. */
 const unread_ms = 30_000;
 
-/** Interval of the attempts: well under µWS's timeout of 10 s, which each attempt restarts. */
+/** Interval of the checks. Each check restarts µWS's timeout of 10 s. */
 const check_interval_ms = 2000;
 
-/** Maximum number of entries that are checked when room is needed: each check is a system call. */
+/** Maximum number of responses that are checked to make room, because each check is a system call. */
 const maxChecks = 64;
 
 /**
@@ -22,14 +22,14 @@ const maxChecks = 64;
  */
 const held_limit_bytes = 32 * 1024 * 1024;
 
-/** Larger responses are sent in pieces, so that neither transport copies the rest. */
+/** Larger responses are sent in pieces of this size, so that the transports do not copy the rest. */
 export const piece_bytes = 64 * 1024;
 
-/** Limits unread responses in time, and all together in bytes. Connections that do not read are closed. */
+/** Limits the time of each unread response and the memory of all. Closes connections whose client does not read. */
 export class UnreadResponses {
-  /** Total bytes held for them. */
+  /** Memory of all unread responses. */
   held_bytes = 0;
-  /** Progress by response; the one without progress for the longest time comes first. */
+  /** Progress by response, in ascending order of the time of the last progress. */
   readonly #responses = new Map<UnreadResponse, { taken: number; at_ms: number }>();
   readonly #limit_bytes: number;
   #checks: NodeJS.Timeout | undefined;
@@ -38,7 +38,7 @@ export class UnreadResponses {
     this.#limit_bytes = limit_bytes;
   }
 
-  /** Call `delete` when it is sent or its connection has ended. */
+  /** Adds a response. Call `delete` when it is sent or its connection has ended. */
   add(response: UnreadResponse, taken: number): void {
     this.#responses.set(response, { taken, at_ms: performance.now() });
     this.held_bytes += response.held_bytes;
@@ -46,10 +46,7 @@ export class UnreadResponses {
     this.#makeRoom();
   }
 
-  /**
-   * Abandons responses without progress since the last check, then the others, those with the oldest progress
-   * first.
-   */
+  /** Abandons responses until the limit is kept: first those without progress since the last check, then the others. */
   #makeRoom(): void {
     if (this.held_bytes <= this.#limit_bytes) return;
     let checks = maxChecks;
@@ -63,7 +60,7 @@ export class UnreadResponses {
     }
   }
 
-  /** True if its client read something since the last check, or everything. */
+  /** Returns true if the client has read something since the last check, or has read everything. */
   #progresses(response: UnreadResponse): boolean {
     const { taken } = this.#responses.get(response)!;
     const reached = response.push();

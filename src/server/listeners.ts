@@ -35,7 +35,7 @@ export function chooseTransport(choice: Config['http']): Transport {
     if (choice !== 'node') {
       const uws = loadUws();
       // Without FACEMATCH_UWS, the newer build failing to load is normal.
-      reason = uwsFolder() && uws.passedOver[0];
+      reason = uwsFolder() && uws.failures[0];
       return { name: 'uws', uws: uws.version, reason, open: (options) => UwsListener.open(uws, options) };
     }
   } catch (error) {

@@ -140,7 +140,7 @@ test.each(Object.keys(generated))('matches the generated %s; if not, run: npm ru
   expect(content(readFileSync(path, 'utf8'))).toEqual(content(generated[path]!));
 });
 test('returns the URLs of the pages at the root', async () => {
-  const detail = expect.stringContaining(`To read and to try: ${docs}, ${demo}. Every endpoint`);
+  const detail = expect.stringContaining(`Documentation and demo: ${docs}, ${demo}. All paths`);
   expect(await (await get('/')).json()).toMatchObject({ status: 404, detail });
 });
 

@@ -24,12 +24,12 @@ const url64 = jpeg.toString('base64url');
 /** Words of the detail, texts between bars, and other bytes. */
 const cases: Record<string, [words: RegExp, texts: string, ...others: Buffer[]]> = {
   text: [
-    /is text, "(?!\[object).*the file as bytes|"\[object Object\]"\. A program wrote an object/,
+    /is text, "(?!\[object).*the file as bytes|"\[object Object\]"\. A program converted an object/,
     `[object Object] | undefined | <svgs/> | <?xml version="1.0"?><x/> | {"image":1} | GIF | ${long}`,
     ...[png.toString(), png.toString('latin1'), webp.toString(), 'No photo.\nSee one.jpg'].map(utf8),
   ],
   svg: [
-    /a drawing.*into PNG/,
+    /a vector drawing.*to PNG/,
     '<svg xmlns="x"/> | <?xml version="1.0"?>\n<!-- a --><!--b-->\n<svg>',
     ...[utf16('<svg/>'), utf8('<!DOCTYPE svg PUBLIC "x" [<!ENTITY a "b">]><svg/>')],
     utf8('\ufeff<svg:svg xmlns:svg="x">'),
@@ -44,9 +44,9 @@ const cases: Record<string, [words: RegExp, texts: string, ...others: Buffer[]]>
     `"${base64}" | b'${base64}' | ${encodeURIComponent(base64)} | ${url64} | ${png.toString('base64')} | ${middle}`,
     utf8(middle.replaceAll(/.{76}/g, '$&\r\n')),
   ],
-  data_url: [/behind its comma/, `data:image/jpeg;base64,/9j/ | DATA:,x | "data:image/png;base64,${middle}"`],
+  data_url: [/after the comma/, `data:image/jpeg;base64,/9j/ | DATA:,x | "data:image/png;base64,${middle}"`],
   url: [
-    /not fetched/,
+    /does not fetch URLs/,
     `https://x/a.jpg | file:/data/a | content://media/1 | blob:http://x/1 | ph://1/L0 | www.x.org | https://x/${url64}`,
   ],
   path: [
@@ -55,13 +55,13 @@ const cases: Record<string, [words: RegExp, texts: string, ...others: Buffer[]]>
     latin1('M\xfcller, f\xfcr dich.jpg'),
   ],
   jpeg_as_text: [
-    /still whole, read the file as bytes/,
+    /original file, read the file as bytes/,
     `${JSON.stringify(jpeg)} | ${new Uint8Array(jpeg)} | b'\\xff\\xd8\\xff\\xe0'`,
     ...[jpeg.toString(), jpeg.toString('latin1'), jpeg.toString().replace('JFIF', '')].map(utf8),
     ...[utf16(jpeg.toString('latin1')), utf16(`\ufeff${jpeg}`)],
     Buffer.from(jpeg.map((byte) => (byte & 0x80 ? 0x3f : byte))),
   ],
-  unknown: [/no kind/, '', ...strange.map(latin1), jpeg.subarray(20, 900)],
+  unknown: [/an unknown kind/, '', ...strange.map(latin1), jpeg.subarray(20, 900)],
 };
 
 /** Returns the members of the problem for bytes that no decoder recognises. */
@@ -84,7 +84,7 @@ test.each<[bytes: number, detected: string, before: string | Buffer]>([
 ])('reports %i bytes (%s) before a JPEG', (position, detected, before) => {
   const extras = extrasOf(Buffer.concat([Buffer.from(before as string), jpeg]));
   expect(extras).toMatchObject({ detected, position, field: 'image1' });
-  expect(extras.detail).toContain(`A JPEG begins at its byte ${position}, counted from 0: send it from`);
+  expect(extras.detail).toContain(`A JPEG begins at byte offset ${position}. Remove`);
 });
 
 test.each([

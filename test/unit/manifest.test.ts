@@ -75,7 +75,7 @@ describe('the directory of a pack', () => {
   });
 
   test('rejects an empty name', () => {
-    expect(() => packDirectory('')).toThrow('Expected the name of a model pack');
+    expect(() => packDirectory('')).toThrow('Expected the name or the path of a model pack');
   });
 });
 
@@ -96,7 +96,7 @@ test('lists models in the order of their use, with their own source, their packâ
 describe('a manifest', () => {
   test('is reported with the packâ€™s directory if it is missing', () => {
     expect(() => readCalibratedManifest(directory)).toThrow(
-      `There is no model pack in ${directory}: cannot read ${join(directory, 'manifest.json')} (ENOENT). Those that are here: facematch packs list`,
+      `There is no model pack in ${directory}: cannot read ${join(directory, 'manifest.json')} (ENOENT). List the installed packs: facematch packs list`,
     );
   });
 
@@ -140,9 +140,9 @@ describe('a manifest', () => {
 
   const five = (...points: [number, number][]) => points;
   const template = five([0, 0], [112, 0], [5, 5], [0, 112], [112, 112]);
-  const strides = 'must have one member for each stride';
-  const rising = 'must rise, each a multiple of the one before';
-  const upright = 'must have the left eye right of the right one, and the mouth below';
+  const strides = 'must have one item for each stride';
+  const rising = 'must be in ascending order, each a multiple of the previous one';
+  const upright = "must have the person's left eye right of the right eye, and the mouth below the eyes";
 
   /** One member of each kind with the limits of its values, and further rules for members. */
   const members: [path: string, taken: unknown[], rejected: unknown[], family?: string, message?: string][] =
@@ -173,7 +173,13 @@ describe('a manifest', () => {
       ['landmarks.max_instability', [undefined], [{ quick: 0.1 }]],
       ['detector.clear_score', [0, 1, undefined], [-0.1, 1.1]],
       ['embedder.template', [template], [five([1, 2]), [[-1, 0], ...template.slice(1)]]],
-      ['embedder.template', [], [[[113, 0], ...template.slice(1)]], 'default', 'must lie inside the chip'],
+      [
+        'embedder.template',
+        [],
+        [[[113, 0], ...template.slice(1)]],
+        'default',
+        'must be inside the aligned face',
+      ],
       ['embedder.template', [], [five([9, 9], [19, 9], [9, 9], [9, 9], [9, 9])], 'default', upright],
       ['embedder.template', [], [five([19, 9], [9, 9], [9, 9], [9, 19], [9, 19])], 'default', upright],
       ['cohort.centres', [1, 16384], [0, 16385, 1.5]],

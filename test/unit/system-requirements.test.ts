@@ -15,7 +15,7 @@ import {
 } from '../../src/cli/system-requirements.mjs';
 import { coloursWhen } from '../../src/cli/terminal.ts';
 import { projectPath } from '../../src/config/paths.ts';
-import { liftedUws, loadUws } from '../../src/http/uws/uws.ts';
+import { extractedUws, loadUws } from '../../src/http/uws/uws.ts';
 import { chooseTransport } from '../../src/server/listeners.ts';
 import { pages } from '../support/doc-commands.ts';
 import { newFolder } from '../support/folder.ts';
@@ -275,16 +275,16 @@ describe.skipIf(none)('a custom µWebSockets.js', () => {
   }
 
   function nativeModule(): string {
-    return `require(${JSON.stringify(liftedUws(loadUws(undefined).version))})`;
+    return `require(${JSON.stringify(extractedUws(loadUws(undefined).version))})`;
   }
 
   test.each(['20.51.0', '20.99.1'])('is preferred in version %s', (version) => {
-    const { version: taken, passedOver, App } = loadUws(own(version));
-    expect({ taken, passedOver }).toEqual({ taken: version, passedOver: [] });
+    const { version: taken, failures, App } = loadUws(own(version));
+    expect({ taken, failures }).toEqual({ taken: version, failures: [] });
     expect(App).toBeTypeOf('function');
   });
 
-  const other = 'is not 20.51 or a later one of 20';
+  const other = 'is not 20.51 or a later 20.x';
   test.each<[what: string, version: string, reason: string, exported?: string]>([
     ['an older version', '20.50.9', other],
     ['another major version', '21.0.0', other],
@@ -293,11 +293,11 @@ describe.skipIf(none)('a custom µWebSockets.js', () => {
     const folder = own(version, exported);
     const uws = loadUws(folder);
     expect(uws.version).toBe(loadUws(undefined).version);
-    expect(uws.passedOver[0]).toMatch(new RegExp(`^${folder}: .*${reason}`));
+    expect(uws.failures[0]).toMatch(new RegExp(`^${folder}: .*${reason}`));
   });
 
   test('is skipped in one line if it is missing', () => {
-    const [reason] = loadUws('/nowhere/uws').passedOver;
+    const [reason] = loadUws('/nowhere/uws').failures;
     expect(reason).toBe("/nowhere/uws: Cannot find module '/nowhere/uws'");
   });
 });

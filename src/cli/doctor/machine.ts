@@ -67,7 +67,7 @@ export const machineChecks: Checks = {
     const own = uwsFolder();
     const correct = 'Correct or unset FACEMATCH_UWS';
     try {
-      const { version, passedOver } = await probe('uws');
+      const { version, failures } = await probe('uws');
       const value = `µWebSockets.js ${version}, its native binary`;
       if (keep_alive_s !== uwsKeepAlive_s) {
         const fix = 'Unset FACEMATCH_KEEP_ALIVE_S, or set FACEMATCH_HTTP=node';
@@ -76,7 +76,7 @@ export const machineChecks: Checks = {
         ];
       }
       if (own === undefined) return [ok('HTTP', value)];
-      const [reason] = passedOver;
+      const [reason] = failures;
       if (reason === undefined) return [ok('HTTP', `${value}, from ${own} (FACEMATCH_UWS)`)];
       return [warning('HTTP', `${value}, instead of ${reason}`, correct)];
     } catch (error) {

@@ -7,7 +7,7 @@ import type { Uws } from '../../http/uws/uws.ts';
 /** Result of each probe. */
 export interface Probes {
   /** Loads µWebSockets.js. */
-  uws: Pick<Uws, 'version' | 'passedOver'>;
+  uws: Pick<Uws, 'version' | 'failures'>;
   addon: { versions: ReturnType<Addon['versions']>; runtime: OnnxRuntime };
   /** Loads the models of a pack; the argument is its directory. */
   pack: undefined;
@@ -17,8 +17,8 @@ export type ProbeResult = { value: unknown } | { error: string };
 
 const probes: { [Name in keyof Probes]: (argument: string) => Promise<Probes[Name]> } = {
   uws: async () => {
-    const { version, passedOver } = (await import('../../http/uws/uws.ts')).loadUws();
-    return { version, passedOver };
+    const { version, failures } = (await import('../../http/uws/uws.ts')).loadUws();
+    return { version, failures };
   },
   addon: async () => {
     const addon = (await import('../../engine/load-addon.ts')).loadAddon();

@@ -1,52 +1,44 @@
 import type { Addon } from '../../engine/addon.ts';
 
-/** Memory of bodies: shared memory that is wiped and reused. */
+/** Shared memory for request bodies, which is wiped and reused. */
 
-/** Calls of the addon for a body's memory. */
+/** Functions of the addon for a body's memory. */
 export type MemoryCalls = Pick<Addon, 'copyBytes' | 'wipe' | 'useHugePages' | 'discard'>;
 
-/** Fewer bytes are copied faster than a call of the addon takes. */
-const nativeFrom_bytes = 512;
+/** Minimum number of bytes for which a native copy is faster than a copy in JavaScript. */
+const minNativeCopy_bytes = 512;
 
-/** Memory of one body at a time. It contains only zeros when it is taken. */
+/** Memory for one body at a time. It contains only zeros when it is acquired. */
 export interface BodyBuffer {
   readonly bytes: Uint8Array<SharedArrayBuffer>;
-  /** Maximum number of its bytes that were ever written, which is about the memory that it takes. */
+  /** Number of bytes that have physical memory: the maximum number that were ever written. */
   resident: number;
   /** Offset up to which huge pages were requested; 0 for none. */
   hugeUpTo: number;
-  /** Time since when it has been unused. */
+  /** performance.now() of the last release. */
   since_ms: number;
 }
 
-/** Capacities are powers of two up to the larger limit, and multiples of it beyond. */
+/** Capacities are powers of two up to the second value, and multiples of it beyond. */
 const minCapacity_bytes = 64 * 1024;
 const maxKeptBuffer_bytes = 32 * 1024 * 1024;
 
-/**
- * Bytes that are wiped in one turn of the event loop, so that a body of any size blocks it for some
- * milliseconds only.
- */
+/** Number of bytes that are wiped in one turn of the event loop, which takes some milliseconds. */
 const wipedAtOnce_bytes = 8 * 1024 * 1024;
 
-/**
- * Below this size memory comes from the heap and is allocated at once; above, pages take memory only when
- * they are written.
- */
-const ownPagesFrom_bytes = 1024 * 1024;
+/** Minimum capacity with separate pages, which need physical memory only when they are written. */
+const minOwnPages_bytes = 1024 * 1024;
 
-/** Memory that has been unused for this long is released. */
+/** Time after which unused memory is returned to the system. */
 const idle_ms = 10_000;
 
-/**
- * New memory costs page faults and garbage collection, so used memory is wiped and kept, up to `keep_bytes`.
- */
+/** Keeps up to `keep_bytes` of wiped memory for reuse, because new memory costs page faults and garbage collection. */
 export class BodyBuffers {
   readonly #memory: MemoryCalls;
   readonly #keep_bytes: number;
-  /** Buffers by their capacity; the last one was used most recently. */
+  /** Unused buffers by capacity, in the order of their release. */
   readonly #kept = new Map<number, BodyBuffer[]>();
-  /** Bytes of memory that no body uses. */
+  /** Resident bytes of all unused buffers. */
   kept_bytes = 0;
   #sweep: NodeJS.Timeout | undefined;
 
@@ -56,8 +48,8 @@ export class BodyBuffers {
   }
 
   /**
-   * Returns at least `size` bytes, of which `wanted` will be written soon. Not much more of it takes memory
-   * yet. Throws a RangeError if memory is exhausted.
+   * Returns a buffer of at least `size` bytes. `wanted`: number of bytes that will be written soon; at most twice
+   * as many are resident. Throws a RangeError if memory is exhausted.
    */
   acquire(size: number, wanted: number): BodyBuffer {
     const capacity =
@@ -75,14 +67,14 @@ export class BodyBuffers {
   }
 
   copy({ bytes }: BodyBuffer, at: number, from: Uint8Array): void {
-    if (from.length < nativeFrom_bytes) bytes.set(from, at);
+    if (from.length < minNativeCopy_bytes) bytes.set(from, at);
     else this.#memory.copyBytes(bytes, at, from);
   }
 
   /**
-   * Wipes a buffer and keeps it for a later body. If there is no room, or it is large, its pages return to
-   * the system. `written`: bytes from its start that are not 0. It must not be read any more. `onFree` is
-   * called when this is done, which is at once for a body of one turn.
+   * Wipes a buffer and keeps it for a later body. If there is no room, or if the buffer is large, returns its pages
+   * to the system. The buffer must no longer be read. `written`: number of bytes at the start that may not be 0.
+   * `onFree` is called at the end: before the return for a small body, later for a large one.
    */
   release(buffer: BodyBuffer, written: number, onFree: () => void): void {
     const isLarge = buffer.bytes.length > maxKeptBuffer_bytes;
@@ -98,7 +90,7 @@ export class BodyBuffers {
         return;
       }
       if (returns) buffer.resident = 0;
-      // The address space of large buffers is kept; that of others is soon found again.
+      // Large buffers keep their address space, because finding as much again may fail.
       if (!returns || isLarge) this.#keep(buffer);
       onFree();
     };
@@ -112,24 +104,24 @@ export class BodyBuffers {
     if (same === undefined) this.#kept.set(length, [buffer]);
     else same.push(buffer);
     this.kept_bytes += buffer.resident;
-    this.#sweep ??= setInterval(() => this.#giveIdle(), idle_ms / 2).unref();
+    this.#sweep ??= setInterval(() => this.#dropIdle(), idle_ms / 2).unref();
   }
 
-  /** Requests huge pages for these bytes if a large body is expected. */
+  /** Requests huge pages for these bytes, for a large body. */
   enlargePages(buffer: BodyBuffer, from: number, to: number): void {
     buffer.hugeUpTo = to;
     this.#memory.useHugePages(buffer.bytes.subarray(from, to));
   }
 
-  /** Returns unused memory to the system: at least this many bytes, or all there are. */
+  /** Returns unused memory to the system: at least `bytes`, or all of it. */
   shrink(bytes: number): void {
-    const least = Math.max(0, this.kept_bytes - bytes);
+    const target_bytes = Math.max(0, this.kept_bytes - bytes);
     for (const same of this.#kept.values()) {
-      while (this.kept_bytes > least && same.length > 0) this.#drop(same);
+      while (this.kept_bytes > target_bytes && same.length > 0) this.#drop(same);
     }
   }
 
-  #giveIdle(): void {
+  #dropIdle(): void {
     const before_ms = performance.now() - idle_ms;
     for (const same of this.#kept.values()) {
       while (same[0] !== undefined && same[0].since_ms < before_ms) this.#drop(same);
@@ -139,7 +131,7 @@ export class BodyBuffers {
     this.#sweep = undefined;
   }
 
-  /** The buffer that has been unused longest. */
+  /** Drops the first of these buffers, which was released first. */
   #drop(same: BodyBuffer[]): void {
     const buffer = same.shift()!;
     this.kept_bytes -= buffer.resident;
@@ -147,9 +139,7 @@ export class BodyBuffers {
   }
 }
 
-/**
- * Growable, though it never grows: it then has separate pages, and unwritten parts cost only address space.
- */
+/** A growable buffer has separate pages, so that unwritten parts need only address space. It never grows. */
 const Growable = SharedArrayBuffer as new (
   length: number,
   options: { maxByteLength: number },
@@ -157,7 +147,7 @@ const Growable = SharedArrayBuffer as new (
 
 function allocate(capacity: number): Uint8Array<SharedArrayBuffer> {
   const memory =
-    capacity < ownPagesFrom_bytes
+    capacity < minOwnPages_bytes
       ? new SharedArrayBuffer(capacity)
       : new Growable(capacity, { maxByteLength: capacity });
   return new Uint8Array(memory, 0, capacity);

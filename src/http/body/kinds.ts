@@ -8,44 +8,45 @@ import { Problem } from '../../errors.ts';
 import type { Services } from '../context.ts';
 import { boundaryOf, endsForm, parseMultipart } from './multipart.ts';
 
-/** The body of an endpoint: its maximum size, and how it is parsed. */
+/** How the body of an endpoint is limited and parsed. */
 
 export interface Body<Sent> {
-  /** Maximum number of bytes, declared or sent. */
+  /** Maximum size in bytes, declared or sent. */
   readonly limit_bytes: number;
   /** Advice for a client whose body is too large. */
   readonly smaller: string;
   /** Thrown if the end of the body is ambiguous. */
   readonly malformed: Problem;
   /**
-   * Chosen by Content-Type, which is empty if absent. Throws Problem unsupported_media_type or
-   * invalid_multipart.
+   * Returns the reader for a Content-Type; `type` is empty if there is none. Throws Problem unsupported_media_type
+   * or invalid_multipart.
    */
   reader(type: string): Reader<Sent>;
 }
 
 export interface Reader<Sent> {
   /**
-   * Returns true if these bytes are a whole body although the transport waits for more: the request is then
+   * Returns true if these bytes are a complete body. If the transport then still waits for more, the request is
    * rejected early.
    */
   isWhole(bytes: Buffer): boolean;
-  /** Throws Problem. */
+  /** Parses the body. Throws Problem. */
   read(bytes: Buffer): Steps<Sent>;
 }
 
 type BodyLimits = Pick<Config, 'max_body_bytes' | 'upload_memory_bytes'>;
 
 const unclearEnd =
-  'Send one Content-Length, or Transfer-Encoding: chunked, and not both: it is not clear where the body ends.';
+  'The end of the body is ambiguous. Send either one Content-Length or Transfer-Encoding: chunked, not both.';
 export const malformedForm = new Problem('invalid_multipart', { detail: unclearEnd });
 const malformedJson = new Problem('invalid_json', { detail: unclearEnd, position: 0 });
 
-const fewerImages = 'Send smaller or fewer images, or ask the operator for more (FACEMATCH_MAX_BODY_BYTES)';
+const fewerImages =
+  'Send smaller or fewer images, or ask the operator for a higher limit (FACEMATCH_MAX_BODY_BYTES)';
 
 const isJson = (type = '') => /^application\/json\s*(?:;|$)/i.test(type.trim());
 
-/** A form, or the same fields as JSON members, depending on Content-Type. */
+/** Returns the body of an endpoint for images: a form, or JSON with the same fields, depending on Content-Type. */
 export function imagesBody(rules: FormRules, services: Services): (type: string | undefined) => Body<Form> {
   const { config } = services;
   const partLimits = {
@@ -81,12 +82,12 @@ export function imagesBody(rules: FormRules, services: Services): (type: string 
   return (type) => (isJson(type) ? json : form);
 }
 
-// biome-ignore lint/correctness/useYield: there is nothing to do
+// biome-ignore lint/correctness/useYield: a worker parses the body
 function* readNothing(): Steps<undefined> {
   return undefined;
 }
 
-/** JSON that a worker parses. */
+/** Returns the body of the endpoint for embeddings: JSON that a worker parses. */
 export function embeddingsBody({ max_body_bytes }: BodyLimits): Body<undefined> {
   return {
     limit_bytes: Math.min(maxJson_bytes, max_body_bytes),
@@ -99,36 +100,36 @@ export function embeddingsBody({ max_body_bytes }: BodyLimits): Body<undefined> 
   };
 }
 
-/** Maximum number of members of a JSON body besides its images. */
+/** Maximum size of the members of a JSON body besides its images. */
 const jsonMembers_bytes = 64 * 1024;
 
 /**
- * Base64 makes four bytes of three, so this accepts the same images in JSON as in a form. At most the memory
- * of one key.
+ * Returns the maximum size of a JSON body. Base64 encodes three bytes as four, so JSON may contain the same images
+ * as a form. The limit never exceeds the memory of one key.
  */
 export function jsonLimit({ max_body_bytes, upload_memory_bytes }: BodyLimits): number {
   const share_bytes = Math.max(Math.floor(upload_memory_bytes / 2), max_body_bytes);
   return Math.min(Math.ceil((max_body_bytes / 3) * 4) + jsonMembers_bytes, share_bytes);
 }
 
-/** Larger bodies are not checked for completeness, because that would take too long. */
+/** Maximum size of a body that is checked for completeness. */
 const maxJsonCheck_bytes = 1024 * 1024;
 
 /**
- * Maximum number of bytes that are checked in a second. Further bodies count as incomplete, so that many slow
- * uploads do not keep the main thread busy; their clients get the same 408 later.
+ * Maximum number of bytes that are checked for completeness per second, so that slow uploads do not keep the main
+ * thread busy. Further bodies count as incomplete, and their clients get the same 408 later.
  */
-const looksPerSecond_bytes = 4 * 1024 * 1024;
+const maxCheckedPerSecond_bytes = 4 * 1024 * 1024;
 
-let looked = { bytes: 0, since_ms: 0 };
+let checked = { bytes: 0, since_ms: 0 };
 
 function endsJson(bytes: Buffer): boolean {
   if (bytes.length > maxJsonCheck_bytes || bytes.at(-1) !== 0x7d) return false;
   const now_ms = performance.now();
-  if (now_ms - looked.since_ms > 1000) looked = { bytes: 0, since_ms: now_ms };
-  looked.bytes += bytes.length;
-  if (looked.bytes > looksPerSecond_bytes) return false;
-  // Uses limits, unlike JSON.parse, which takes long for many values or levels.
+  if (now_ms - checked.since_ms > 1000) checked = { bytes: 0, since_ms: now_ms };
+  checked.bytes += bytes.length;
+  if (checked.bytes > maxCheckedPerSecond_bytes) return false;
+  // JsonScan has limits. JSON.parse takes long for many values or levels.
   const json = new JsonScan(bytes);
   try {
     atOnce(json.skip());

@@ -2,30 +2,30 @@ import { isUtf8 } from 'node:buffer';
 import { Problem } from '../../errors.ts';
 
 /**
- * `words` never repeats client input; `reason` is for the log; `at`: byte of the body, or of the Content-Type
- * header.
+ * Returns a Problem invalid_multipart. `reason`: code for the log. `words`: text for `detail`, without client input.
+ * `at`: byte offset in the body or in the Content-Type header.
  */
 export function invalidForm(reason: string, words: string, at: number): Problem {
   return new Problem('invalid_multipart', { detail: `${words} (at byte ${at}).` }, reason);
 }
 
-/** Headers of one part: RFC 2046 §5.1 for their syntax, RFC 7578 §4 for their meaning. */
+/** Parses the headers of one part: RFC 2046 §5.1 defines the syntax, RFC 7578 §4 the semantics. */
 
 interface PartHeaders {
   name: string;
   filename: string | undefined;
-  /** Start of the part's body: the byte after the empty line. */
+  /** Offset of the part's body, after the empty line. */
   end: number;
 }
 
 interface Field {
   value: string;
-  /** Offset of its line in the body, for errors. */
+  /** Offset of the header line in the body, for error messages. */
   at: number;
   isUtf8: boolean;
 }
 
-/** RFC 7578 §4.8: every other header of a part is ignored. */
+/** RFC 7578 §4.8: all other headers of a part are ignored. */
 const understood = ['content-disposition', 'content-type', 'content-transfer-encoding'];
 
 /** RFC 2045 §6.2: encodings that do not change the bytes. */
@@ -37,7 +37,10 @@ const CR = 0x0d;
 const SP = 0x20;
 const DEL = 0x7f;
 
-/** Reads the header lines from `from` to the empty line, inclusive; together they may take `header_bytes`. */
+/**
+ * Parses the header lines from `from` up to and including the empty line. `header_bytes`: maximum size of the
+ * lines.
+ */
 export function parsePartHeaders(body: Buffer, from: number, header_bytes: number): PartHeaders {
   const fields = new Map<string, Field>();
   let at = from;
@@ -47,7 +50,7 @@ export function parsePartHeaders(body: Buffer, from: number, header_bytes: numbe
     at = end + 2;
   }
   const encoding = fields.get('content-transfer-encoding');
-  // RFC 7578 §4.7 deprecates it, so nothing is decoded. Rejected, because an encoded image would look
+  // RFC 7578 §4.7 deprecates this header, so encoded bodies are rejected. Without decoding, an image would look
   // damaged.
   if (encoding !== undefined && !identityEncodings.includes(encoding.value.toLowerCase())) {
     const words = 'A part has an encoded body, which is not supported';
@@ -56,7 +59,7 @@ export function parsePartHeaders(body: Buffer, from: number, header_bytes: numbe
   return { ...readDisposition(fields.get('content-disposition'), from), end: at + 2 };
 }
 
-/** Returns the offset of the CR LF that ends the line; the CR LF must end within `limit`. */
+/** Returns the offset of the CR LF that ends the line. The CR LF must end at or before `limit`. */
 function lineEnd(body: Buffer, from: number, limit: number): number {
   for (let at = from; at < body.length; at++) {
     if (at + 2 > limit) throw invalidForm('header_too_large', "A part's headers are larger than allowed", at);
@@ -65,9 +68,9 @@ function lineEnd(body: Buffer, from: number, limit: number): number {
     if (byte === CR && at + 1 === body.length) break;
     // RFC 2046 §4.1.1: a line ends with CR LF, and neither may occur alone.
     if (byte === CR || byte === LF) {
-      throw invalidForm('bad_line_end', 'A line of a header does not end with CR LF', at);
+      throw invalidForm('bad_line_end', 'A header line does not end with CR LF', at);
     }
-    // RFC 9110 §5.5: NUL and other control characters are invalid, and dangerous to later parsers.
+    // RFC 9110 §5.5: control characters are invalid, and NUL, CR and LF are dangerous to other parsers.
     if ((byte < SP && byte !== HTAB) || byte === DEL) {
       throw invalidForm('bad_header', 'A header contains a control character', at);
     }
@@ -81,7 +84,7 @@ function addField(fields: Map<string, Field>, body: Buffer, at: number, end: num
   const bytes = body.subarray(at, end);
   const line = decodeLine(bytes);
   const colon = tokenEnd(line, 0);
-  // No header's name begins with "-", though a token may. Some parsers read `--boundary:` as a delimiter.
+  // A token may begin with "-", but no header name does, and some parsers read `--boundary:` as a delimiter.
   if (colon === 0 || line[0] === '-' || line[colon] !== ':') {
     throw invalidForm('bad_header', 'A header line is not of the form name: value', at);
   }
@@ -92,9 +95,9 @@ function addField(fields: Map<string, Field>, body: Buffer, at: number, end: num
 }
 
 /**
- * RFC 7578 §5.1.2: UTF-8, but older clients send file names in the encoding of their system, in which a
- * backslash can be the second byte of a character (GBK, Shift_JIS, Big5) and then escapes nothing. Other
- * invalid UTF-8 is replaced.
+ * Decodes a header line as UTF-8 (RFC 7578 §5.1.2). Invalid UTF-8 is replaced. Older clients send file names in the
+ * encoding of their system. In GBK, Shift_JIS and Big5 a backslash may be the second byte of a character, so a
+ * backslash after a byte above 0x7F is removed and escapes nothing.
  */
 function decodeLine(bytes: Buffer): string {
   if (isUtf8(bytes)) return bytes.toString();
@@ -116,18 +119,18 @@ function readDisposition(field: Field | undefined, from: number): Pick<PartHeade
     invalidForm('bad_header', `In a Content-Disposition header, ${words}`, at);
   const parameters = parseParameters(value, typeEnd, { escapes: 'quotes', reject });
   for (const parameter of parameters.keys()) {
-    // RFC 2231 continuations and `name*`: some parsers would take them as the field's name, others not.
+    // Only some parsers read `name*` and continuations (RFC 2231) as the field's name.
     if (/^name\*/.test(parameter)) throw reject('the name is given as an extended parameter');
   }
   const name = parameters.get('name');
   if (name === undefined) throw invalidForm('missing_name', 'A part has no name', at);
-  // Replacement characters would make two different names the same.
+  // With replacement characters, two different names could become equal.
   if (!field.isUtf8 && name.includes('\ufffd')) throw reject('the name is not UTF-8');
 
   const filename = parameters.get('filename');
   const extended = parameters.get('filename*');
-  // RFC 7578 §4.2 forbids filename*, but older Python clients send only that for names beyond ASCII. RFC 6266
-  // §4.3: filename* takes precedence. A name that cannot be decoded is dropped, because it is only a label.
+  // RFC 7578 §4.2 forbids filename*, but older Python clients send only filename* for names that are not ASCII.
+  // It takes precedence (RFC 6266 §4.3). If it cannot be decoded, it is ignored, because it is only a label.
   const decoded = extended === undefined ? undefined : decodeExtended(extended);
   return {
     name: unescapeName(name),
@@ -150,21 +153,24 @@ function decodeExtended(value: string): string | undefined {
       .replaceAll(/%([0-9a-f]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
     return new TextDecoder(charset).decode(Buffer.from(bytes, 'latin1'));
   } catch {
-    // The charset is unknown.
+    // TextDecoder does not know the charset.
     return undefined;
   }
 }
 
-/** Parses the `; name=value; name="value"` tail of a header (RFC 9110 §5.6.6, RFC 2045 §5.1, RFC 2183 §2). */
+/**
+ * Parses parameters of a header, such as `; name=value; name="value"` (RFC 9110 §5.6.6, RFC 2045 §5.1, RFC 2183
+ * §2).
+ */
 
 /** RFC 9110 §5.6.2: characters of a token. */
 const token = /[0-9A-Za-z!#$%&'*+.^_`|~-]*/y;
 
 interface ParameterRules {
   /**
-   * Characters that a backslash escapes in a quoted string. `quotes`: only `"` and `\`, because browsers
-   * quote a file's name without escaping its backslashes, as in `"C:\new.jpg"`. `none`: neither backslashes
-   * nor commas outside quotes are allowed, because parsers differ on both.
+   * Characters that a backslash escapes in a quoted string. `quotes`: only `"` and `\`, because browsers do not
+   * escape the backslashes of a file name, as in `"C:\new.jpg"`. `none`: rejects backslashes, and commas outside
+   * quotes, because parsers differ on both.
    */
   escapes: 'none' | 'quotes';
   /** Returns the error to throw; `at` is an index into the text. */
@@ -176,14 +182,14 @@ interface Value {
   end: number;
 }
 
-/** Returns the index of the first character from `from` on that is not part of a token. */
+/** Returns the index of the first character at or after `from` that is not part of a token. */
 export function tokenEnd(text: string, from: number): number {
   token.lastIndex = from;
   token.test(text);
   return token.lastIndex;
 }
 
-/** Reads the parameters of `text` from index `from` on; names are returned in lower case. */
+/** Parses the parameters of `text` from index `from`. Names are returned in lower case. */
 export function parseParameters(text: string, from: number, rules: ParameterRules): Map<string, string> {
   const parameters = new Map<string, string>();
   let at = skipSpace(text, from);
@@ -198,7 +204,7 @@ export function parseParameters(text: string, from: number, rules: ParameterRule
     if (name === '' || text[equals] !== '=') {
       throw rules.reject('a parameter is not of the form name=value', at);
     }
-    // Parsers differ on which of two equal names counts.
+    // If a name occurs twice, parsers differ on which value counts.
     if (parameters.has(name)) throw rules.reject('a parameter is given twice', at);
 
     const value = (text[equals + 1] === '"' ? quotedString : bareValue)(text, equals + 1, rules);
@@ -208,7 +214,7 @@ export function parseParameters(text: string, from: number, rules: ParameterRule
   return parameters;
 }
 
-/** RFC 9110 §5.6.4: `"…"`, opening at `open`. */
+/** Parses a quoted string (RFC 9110 §5.6.4). `open`: index of the opening quote. */
 function quotedString(text: string, open: number, rules: ParameterRules): Value {
   let value = '';
   let from = open + 1;
@@ -220,14 +226,17 @@ function quotedString(text: string, open: number, rules: ParameterRules): Value 
     const next = text[at + 1];
     if (next === '"' || next === '\\') {
       value += text.slice(from, at);
-      // The escaped character starts the next run and is skipped, so that an escaped quote does not end the string.
+      // The next run begins with the escaped character, and the loop skips it, so that it does not end the string.
       from = ++at;
     }
   }
   throw rules.reject('a quoted value is not closed', open);
 }
 
-/** RFC 2045 §5.1 requires a token here; some clients leave `/ : = ? ( )` and UTF-8 unquoted, which is harmless. */
+/**
+ * Parses an unquoted value. RFC 2045 §5.1 requires a token; `/ : = ? ( )` and UTF-8 are accepted too, because
+ * some clients send them.
+ */
 function bareValue(text: string, from: number, rules: ParameterRules): Value {
   let at = from;
   while (at < text.length && text[at] !== ';' && !isSpace(text[at])) {
@@ -247,10 +256,7 @@ function skipSpace(text: string, from: number): number {
   return at;
 }
 
-/**
- * Returns the text without leading and trailing white space; String.trim would also remove no-break spaces,
- * which are content.
- */
+/** Removes leading and trailing spaces and tabs. String.trim would also remove no-break spaces, which are content. */
 export function trimSpace(text: string): string {
   let end = text.length;
   while (isSpace(text[end - 1])) end--;

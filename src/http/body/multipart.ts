@@ -9,7 +9,7 @@ import { invalidForm, parseParameters, parsePartHeaders, tokenEnd, trimSpace } f
 
 interface MultipartLimits {
   parts: number;
-  /** Maximum number of bytes of one part's header lines, with their line ends, without the empty line. */
+  /** Maximum size in bytes of the header lines of one part, including line ends, without the empty line. */
   header_bytes: number;
 }
 
@@ -18,12 +18,13 @@ const MAX_BOUNDARY_LENGTH = 70;
 const bchars = /^[0-9A-Za-z'()+_,./:=? -]*$/;
 
 /**
- * Maximum number of lines that begin like a delimiter but are none: each costs time, and images have none.
+ * Maximum number of lines that begin like a delimiter but are not one. Each costs time, and images practically
+ * never have any.
  */
 const MAX_LOOKALIKES = 1000;
 /**
- * Maximum number of spaces behind a boundary (RFC 2046 §5.1.1, transport-padding): no known client sends any,
- * and each costs time.
+ * Maximum number of spaces after a boundary (RFC 2046 §5.1.1, transport-padding). Each costs time, and no known
+ * client sends any.
  */
 const MAX_PADDING = 1000;
 /**
@@ -31,7 +32,7 @@ const MAX_PADDING = 1000;
  */
 const FAST_NEEDLE = 8;
 
-/** Bytes of a body that are searched in one step, at least twice as fast as they are read one by one. */
+/** Number of bytes that one step searches. This is at least twice as fast as reading single bytes. */
 const searched_bytes = 2 * step_cost;
 
 const HTAB = 0x09;
@@ -41,8 +42,8 @@ const SP = 0x20;
 const DASH = 0x2d;
 
 /**
- * Returns undefined if the media type is not multipart/form-data. Throws Problem if the boundary is missing
- * or malformed.
+ * Returns the boundary of a Content-Type; undefined if the media type is not multipart/form-data. Throws Problem if
+ * the boundary is missing or malformed.
  */
 export function boundaryOf(contentType: string): string | undefined {
   const header = trimSpace(contentType);
@@ -54,7 +55,7 @@ export function boundaryOf(contentType: string): string | undefined {
   const reject = (words: string, at: number) =>
     invalidForm('bad_boundary', `In the Content-Type header, ${words}`, at);
   const parameters = parseParameters(header, typeEnd, { escapes: 'none', reject });
-  // RFC 2231: some parsers would take an extended or continued one for the boundary, others not.
+  // Only some parsers read an extended or continued parameter (RFC 2231) as the boundary.
   if ([...parameters.keys()].some((name) => name.startsWith('boundary*'))) {
     throw reject('the boundary is given as an extended parameter', typeEnd);
   }
@@ -65,12 +66,12 @@ export function boundaryOf(contentType: string): string | undefined {
   if (boundary.length < 1 || boundary.length > MAX_BOUNDARY_LENGTH) {
     throw reject(`the boundary is not 1 to ${MAX_BOUNDARY_LENGTH} characters long`, typeEnd);
   }
-  if (!bchars.test(boundary)) throw reject('the boundary has a character that it may not have', typeEnd);
-  if (boundary.endsWith(' ')) throw reject('the boundary ends with a blank', typeEnd);
+  if (!bchars.test(boundary)) throw reject('the boundary has an invalid character', typeEnd);
+  if (boundary.endsWith(' ')) throw reject('the boundary ends with a space', typeEnd);
   return boundary;
 }
 
-/** Returns the parts in the order sent; none for an empty form. Throws only Problem, whatever the bytes. */
+/** Returns the parts in the order sent; none for an empty form. Throws Problem for any other input. */
 export function* parseMultipart(body: Buffer, boundary: string, limits: MultipartLimits): Steps<Part[]> {
   const delimiters = new DelimiterSearch(body, boundary);
   const parts: Part[] = [];
@@ -80,18 +81,15 @@ export function* parseMultipart(body: Buffer, boundary: string, limits: Multipar
       throw invalidForm('too_many_parts', `There are more than ${limits.parts} parts`, delimiter.end);
     }
     const { end: start, ...headers } = parsePartHeaders(body, delimiter.end, limits.header_bytes);
-    // RFC 2046 §5.1.1, `body-part := MIME-part-headers [CRLF *OCTET]`: when a part has no body, the line end of
-    // the empty line is also the start of the delimiter.
+    // RFC 2046 §5.1.1, `body-part := MIME-part-headers [CRLF *OCTET]`: in a part without a body, the line end of
+    // the empty line is also the start of the next delimiter.
     delimiter = yield* delimiters.after(start - 2);
     parts.push({ ...headers, start: Math.min(start, delimiter.start), end: delimiter.start });
   }
   return parts;
 }
 
-/**
- * Returns true if the last bytes are a closing boundary, with or without its line end: the form is complete,
- * even if the transport waits for more.
- */
+/** Returns true if the body ends with the closing boundary, with or without a line end. The form is then complete. */
 export function endsForm(body: Buffer, boundary: string): boolean {
   const close = `--${boundary}--`;
   return body
@@ -102,7 +100,7 @@ export function endsForm(body: Buffer, boundary: string): boolean {
 
 /** A line that separates parts: RFC 2046 §5.1.1 `delimiter` or `close-delimiter`, with its line end. */
 interface Delimiter {
-  /** End of the part before it. The CR LF before the dashes belongs to the delimiter. */
+  /** End of the previous part. The CR LF before the dashes belongs to the delimiter. */
   start: number;
   end: number;
   /** True for the last delimiter; the epilogue follows. */
@@ -110,9 +108,9 @@ interface Delimiter {
 }
 
 /**
- * Finds delimiters from front to back in linear time for any body: searches overlap only by the line end
- * after a delimiter, and each is linear because the needle begins with a CR that occurs nowhere else in it.
- * Of two bodies of the same size, one takes at most about three times as long as the other.
+ * Finds delimiters from front to back, in linear time for any body. A search is linear because the needle begins
+ * with a CR that occurs nowhere else in it. Consecutive searches overlap only by the line end after a delimiter.
+ * The time for bodies of one size varies by a factor of at most about three.
  */
 class DelimiterSearch {
   readonly #body: Buffer;
@@ -125,9 +123,7 @@ class DelimiterSearch {
     this.#needle = Buffer.from(`\r\n--${boundary}`, 'latin1');
   }
 
-  /**
-   * Returns the first delimiter: at the very start, or after a preamble (RFC 2046 §5.1.1), which is ignored.
-   */
+  /** Returns the first delimiter, which may follow a preamble (RFC 2046 §5.1.1). The preamble is ignored. */
   *first(): Steps<Delimiter> {
     const dashBoundary = this.#needle.subarray(2);
     const opensBody = this.#body.subarray(0, dashBoundary.length).equals(dashBoundary);
@@ -145,7 +141,7 @@ class DelimiterSearch {
       const delimiter = this.#delimiterAt(start);
       if (typeof delimiter === 'object') return delimiter;
       if (++this.#lookalikes > MAX_LOOKALIKES) {
-        const words = `More than ${MAX_LOOKALIKES} lines begin with the boundary and go on otherwise; choose another one`;
+        const words = `More than ${MAX_LOOKALIKES} lines begin with the boundary but are not delimiters; choose another boundary`;
         throw invalidForm('too_many_lookalikes', words, start);
       }
       at = delimiter;
@@ -164,10 +160,10 @@ class DelimiterSearch {
   }
 
   /**
-   * Returns the delimiter at `start`, or the offset to continue at. The needle must be followed by
-   * `transport-padding CRLF`, or by `-- transport-padding` and CR LF or the end. RFC 2046 §5.1.1 would accept
-   * anything that begins with the boundary, but image bytes may contain its text, and a longer boundary with
-   * this prefix is a different one.
+   * Returns the delimiter at `start`, or the offset at which to continue. The needle must be followed by
+   * `transport-padding CRLF`, or by `-- transport-padding` and then CR LF or the end of the body. RFC 2046 §5.1.1
+   * accepts any line that begins with the boundary. That is not enough, because the bytes of an image, or a longer
+   * boundary, may begin with the same text.
    */
   #delimiterAt(start: number): Delimiter | number {
     const body = this.#body;
@@ -179,18 +175,18 @@ class DelimiterSearch {
     while (byte === SP || byte === HTAB) {
       byte = body[++at];
       if (at > paddingEnd) {
-        throw invalidForm('too_much_padding', `More than ${MAX_PADDING} blanks follow a boundary`, at);
+        throw invalidForm('too_much_padding', `More than ${MAX_PADDING} spaces follow a boundary`, at);
       }
     }
     if (byte === CR && body[at + 1] === LF) return { start, end: at + 2, closes };
     if (closes && at === body.length) return { start, end: at, closes };
-    // Many parsers accept this as a delimiter, so reading it as content would give a different form.
+    // Many parsers accept a bare LF, so reading this line as content could give another form than theirs.
     if (byte === LF) throw invalidForm('bad_line_end', 'A boundary line ends with a bare LF', at);
     return at;
   }
 }
 
-/** Bytes that are searched at a time; each piece overlaps the next by its last eight bytes. */
+/** Number of bytes that are searched at a time. Each piece overlaps the next one by eight bytes. */
 const piece_bytes = 16 * 1024;
 const overlap_bytes = 8;
 const piece = new Uint8Array(piece_bytes);
@@ -199,9 +195,9 @@ const pairs = new Uint16Array(piece.buffer);
 const [crLf, lfDash] = new Uint16Array(Uint8Array.of(0x0d, 0x0a, 0x0a, 0x2d).buffer);
 
 /**
- * Works like body.indexOf(needle), for a needle of up to eight bytes that begins with CR LF "-". Node
- * searches such short needles by their first byte, so a body of CRs would block the main thread. Here each
- * step reads a pair of bytes: wherever the needle is, one of its pairs is CR LF or LF "-".
+ * Does the same as body.indexOf(needle), for a needle of up to eight bytes that begins with CR LF "-". Node searches
+ * such short needles by their first byte, so a body of CRs would block the main thread. This function reads pairs of
+ * bytes. One of the needle's aligned pairs is CR LF or LF "-", wherever the needle is.
  */
 function indexOfShort(body: Buffer, needle: Buffer): number {
   const last = needle.length - 1;
@@ -213,7 +209,7 @@ function indexOfShort(body: Buffer, needle: Buffer): number {
     const at = indexInPiece(needle, length);
     if (at >= 0) found = start + at;
   }
-  // Wipes the copy, so that nothing of a body remains.
+  // The copy is wiped, so that no part of a body remains in memory.
   piece.fill(0);
   return found;
 }

@@ -1,12 +1,12 @@
-/** Interval at which µWS's timeout is restarted: well below its 10 s, which it counts in steps of 4 s. */
+/** Interval at which µWS's timeout is restarted. The timeout is 10 s, counted in steps of 4 s. */
 const rearmEvery_ms = 4000;
 
-/** Pause of a body after which it is checked for completeness. */
+/** Time without data after which the body is checked for completeness. */
 const pause_ms = 2000;
 
 /**
- * µWS has its own timeout (10 s, reset only by 160 KiB), which closes the connection without a response, so
- * it is reset regularly.
+ * Timeouts of an upload: for the whole body, and for a pause in it. They also restart µWS's own timeout (10 s, reset
+ * only by 160 KiB), which would close the connection without a response.
  */
 export class UploadClocks {
   readonly #whole: NodeJS.Timeout;
@@ -14,7 +14,7 @@ export class UploadClocks {
   readonly #rearm: NodeJS.Timeout;
   #paused_ms = 0;
 
-  /** `hasEnded`: called in a pause; true if the body is already complete. */
+  /** `hasEnded`: called in a pause; returns true if the body is complete. */
   constructor(
     timeout_ms: number,
     idle_ms: number,

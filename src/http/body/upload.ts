@@ -2,12 +2,12 @@ import type { Config } from '../../config/config.ts';
 import { Problem } from '../../errors.ts';
 import { type BodyBuffer, BodyBuffers, type MemoryCalls } from './body-buffers.ts';
 
-/** Maximum memory that is kept for later bodies: those of eight clients with two photos of 4 MB each. */
+/** Maximum memory that is kept for later bodies, enough for eight clients with two photos of 4 MB each. */
 const maxKept_bytes = 64 * 1024 * 1024;
 
 /**
- * Limits the memory of bodies. Each is charged for the bytes that have arrived, whatever length it declares;
- * a large one is charged one huge page more. No owner can use all of the memory.
+ * Limits the memory of request bodies. A body is charged for the bytes that have arrived, whatever its declared
+ * length. A large body is charged one additional huge page. No owner can use all of the memory.
  */
 export class Uploads {
   /** Maximum memory for the bodies of in-flight requests. */
@@ -15,7 +15,7 @@ export class Uploads {
   /** Maximum memory for one owner (a key or an IP address): half of the total, and at least one body. */
   readonly #share_bytes: number;
   readonly #owned = new Map<string, number>();
-  /** Memory kept for later bodies is released when new bodies need it. */
+  /** Memory for bodies. Unused memory is released when new bodies need it. */
   readonly buffers: BodyBuffers;
   /** Bytes charged for all bodies in memory. */
   used_bytes = 0;
@@ -30,18 +30,15 @@ export class Uploads {
   }
 
   /**
-   * `length` undefined: any length up to `limit`. Throws Problem overloaded if it would not fit even if no
-   * other body grew.
+   * Opens an upload. `length`: declared length; undefined for any length up to `limit`. Throws Problem overloaded if
+   * the body does not fit beside the bytes that have arrived so far.
    */
   open(owner: string, length: number | undefined, limit: number): Upload {
     if (!this.#fits(owner, length ?? 1)) throw new Problem('overloaded');
     return new Upload(this, owner, length, limit);
   }
 
-  /**
-   * Reserves bytes for a body of this owner; returns false if there is no room. A negative number releases
-   * them.
-   */
+  /** Reserves bytes for a body of this owner. Returns false if there is no room. A negative number releases bytes. */
   charge(owner: string, bytes: number): boolean {
     if (bytes > 0 && !this.#fits(owner, bytes)) return false;
     const owned = (this.#owned.get(owner) ?? 0) + bytes;
@@ -59,19 +56,16 @@ export class Uploads {
   }
 }
 
-/**
- * Huge pages are requested when this much of a body has arrived and at least twice a huge page is still
- * expected.
- */
-const hugeFrom_bytes = 256 * 1024;
+/** Huge pages are requested when this many bytes have arrived, and at least two huge pages are still expected. */
+const minForHugePages_bytes = 256 * 1024;
 const hugePage_bytes = 2 * 1024 * 1024;
 
 /** Initial capacity for a body of unknown length. */
 const first_bytes = 64 * 1024;
 
 /**
- * A larger body moves to memory for the largest body, of which only the written part takes memory. Moving
- * more than this at once would block the main thread.
+ * Maximum number of bytes that are moved at once, because moving blocks the main thread. A body of unknown length
+ * that exceeds it moves to a buffer with the capacity of the limit, of which only the written part is resident.
  */
 const maxMoved_bytes = 4 * 1024 * 1024;
 
@@ -83,14 +77,14 @@ export class Upload {
   readonly #owner: string;
   /** Declared length of the body. */
   readonly #length: number | undefined;
-  /** Maximum length of the body; the response reports it. */
+  /** Maximum length of the body, which an error response reports. */
   readonly limit: number;
   #buffer: BodyBuffer | undefined;
-  /** Bytes that have arrived. */
+  /** Number of bytes that have arrived. */
   #filled = 0;
-  /** Bytes reserved for it. */
+  /** Number of bytes that are reserved for the body. */
   #charged = 0;
-  /** Problem body_too_large or overloaded, or a failed allocation. The bytes are then incomplete. */
+  /** Problem body_too_large or overloaded, or the error of a failed allocation. The bytes are then incomplete. */
   fault: Error | undefined;
   #released = false;
 
@@ -101,13 +95,13 @@ export class Upload {
     this.limit = limit;
   }
 
-  /** The bytes that have arrived; a view, not a copy. */
+  /** A view of the bytes that have arrived. */
   get bytes(): Buffer {
     if (this.#buffer === undefined) return nothing;
     return Buffer.from(this.#buffer.bytes.buffer, 0, this.#filled) as Buffer;
   }
 
-  /** Copies a chunk, which is valid only during the transport's callback. Never throws, because µWS calls it. */
+  /** Copies a chunk, because the transport's memory is valid only in its callback. Never throws. */
   add(chunk: Uint8Array): void {
     if (this.fault !== undefined || this.#released || chunk.length === 0) return;
     try {
@@ -118,7 +112,7 @@ export class Upload {
   }
 
   /**
-   * Wipes the bytes and releases their memory. Call it when nothing reads them any more; a second call does
+   * Wipes the bytes and releases their memory. Call it when the bytes are no longer read. A second call does
    * nothing.
    */
   release(): void {
@@ -144,8 +138,8 @@ export class Upload {
   }
 
   /**
-   * Moves the arrived bytes to memory for the whole body if its length is known, otherwise to twice the size,
-   * or to the maximum. Throws Problem overloaded.
+   * Moves the bytes to a larger buffer: for the whole body if its length is known, otherwise of twice the size, or
+   * of the maximum size. Throws Problem overloaded.
    */
   #grow(filled: number): void {
     const { buffers } = this.#uploads;
@@ -168,15 +162,15 @@ export class Upload {
     buffers.release(before, this.#filled, ignore);
   }
 
-  /** Charges the memory that the buffer takes with this many bytes. Throws Problem overloaded. */
+  /** Charges the memory of the buffer when it contains `filled` bytes. Throws Problem overloaded. */
   #charge(buffer: BodyBuffer, filled: number): void {
     const length = this.#length;
     const { hugeUpTo } = buffer;
-    // A write into a huge page takes the whole page, so one page is charged ahead.
+    // A write into a huge page makes the whole page resident, so one page is charged in advance.
     const taken = filled < hugeUpTo ? Math.min(filled + hugePage_bytes, hugeUpTo) : filled;
     if (!this.#reserve(buffer, taken)) throw new Problem('overloaded');
     if (length === undefined || length <= hugeUpTo) return;
-    if (filled < hugeFrom_bytes || length - filled < 2 * hugePage_bytes) return;
+    if (filled < minForHugePages_bytes || length - filled < 2 * hugePage_bytes) return;
     if (this.#reserve(buffer, filled + hugePage_bytes)) {
       this.#uploads.buffers.enlargePages(buffer, filled, length);
     }

@@ -19,8 +19,8 @@ const headersTimeout_ms = 10_000;
 const check_ms = 2000;
 
 /**
- * The same ciphers as with µWS: forward secrecy and authenticated encryption only. Node lists the ciphers of
- * TLS 1.3 together with those of 1.2.
+ * The same ciphers as with µWS, all with forward secrecy and authenticated encryption. Node has one list for
+ * TLS 1.2 and 1.3.
  */
 const ciphers = [
   'TLS_AES_128_GCM_SHA256',
@@ -60,10 +60,7 @@ export class NodeListener implements Listening {
     return new NodeListener(server, options);
   }
 
-  /**
-   * Bypasses the `close` of node:http, which would end idle connections although their next request may be on
-   * its way.
-   */
+  /** Bypasses the `close` of node:http, which would close idle connections whose next request may be on its way. */
   stopListening(): void {
     if (this.#server.listening) NetServer.prototype.close.call(this.#server);
   }
@@ -79,7 +76,7 @@ function secureContext({ certificate }: ListenerOptions) {
   return { cert: readFileSync(cert), key: readFileSync(key), ciphers, minVersion: 'TLSv1.2' } as const;
 }
 
-/** Makes the server pass every request to `handle`, and listens. */
+/** Installs all handlers on the server, and listens. */
 async function listen(server: Server, options: ListenerOptions): Promise<void> {
   const { host, port, onFault, connections, makesRoom = false } = options;
   count(server, connections, makesRoom);
@@ -87,7 +84,7 @@ async function listen(server: Server, options: ListenerOptions): Promise<void> {
   const again = createServer();
   serve(again, options, true);
   again.on('clientError', (error, socket) => reject(error, socket));
-  server.on('clientError', (error, socket) => hearFault(error, socket as Socket, again));
+  server.on('clientError', (error, socket) => handleParseError(error, socket as Socket, again));
   server.listen({ host, port, exclusive: true });
   try {
     await once(server, 'listening');
@@ -97,14 +94,14 @@ async function listen(server: Server, options: ListenerOptions): Promise<void> {
   server.on('error', onFault);
 }
 
-/** `unclear`: the end of its requests' bodies is ambiguous. */
+/** Passes every request of the server to `handle`. `unclear`: true if the end of the bodies is ambiguous. */
 function serve(server: Server, { limits, handle, onFault }: ListenerOptions, unclear: boolean): void {
-  // The size of the headers already limits their number; Node would drop the others silently.
+  // No limit, because Node silently drops headers beyond it. The size of the headers limits their number.
   server.maxHeadersCount = 0;
   const handleRequest: RequestListener = (req, res) => {
     const { socket } = req;
-    heard.add(socket);
-    // Bytes after a body with an ambiguous end may not be a request of this client.
+    withRequest.add(socket);
+    // After a body with an ambiguous end, the bytes may not be a request of this client.
     if (ended.has(socket) || !hasRoom(socket, res)) return;
     if (hasTwoHosts(req)) {
       ended.add(socket);
@@ -123,9 +120,9 @@ function serve(server: Server, { limits, handle, onFault }: ListenerOptions, unc
     }
   };
   server.on('request', handleRequest);
-  // Node does not know the expectation, and would respond without problem+json.
+  // For an unknown Expect header, Node would send its own response, without problem+json.
   server.on('checkExpectation', handleRequest);
-  // Node would close the connection without a response, and no longer listens for its errors.
+  // For CONNECT, Node would close the connection without a response. It has removed its own error listener.
   server.on('connect', ({ socket }) => {
     socket.on('error', () => {});
     closeSoon(
@@ -135,26 +132,28 @@ function serve(server: Server, { limits, handle, onFault }: ListenerOptions, unc
   });
 }
 
-const heard = new WeakSet<Socket>();
+/** Sockets on which a request was read. */
+const withRequest = new WeakSet<Socket>();
+/** Sockets whose further input is ignored. */
 const ended = new WeakSet<Socket>();
 
-/** RFC 9112 section 3.2: 400. µWS rejects it too, because a proxy may have read the other one. */
+/**
+ * Requests with two Host headers get 400 (RFC 9112, section 3.2), because a proxy may have used the other one.
+ * µWS rejects them too.
+ */
 function hasTwoHosts({ rawHeaders }: IncomingMessage): boolean {
   return rawHeaders.filter((name, at) => at % 2 === 0 && /^host$/i.test(name)).length > 1;
 }
 
 /**
- * Maximum number of requests per connection whose responses are not sent: each takes some KiB, and the kernel
- * delivers a thousand at once.
+ * Maximum number of requests per connection that wait for their response. Each needs some KiB of memory, and one
+ * packet may contain a thousand requests.
  */
 const maxPipelined = 32;
 
 const pipelined = new WeakMap<Socket, number>();
 
-/**
- * Returns false and closes the connection if too many of its requests wait. µWS closes it at the first one
- * that has to wait.
- */
+/** Returns false and closes the connection if too many of its requests wait. µWS allows no waiting request. */
 function hasRoom(socket: Socket, res: ServerResponse): boolean {
   const waiting = pipelined.get(socket) ?? 0;
   if (waiting >= maxPipelined) {
@@ -167,7 +166,7 @@ function hasRoom(socket: Socket, res: ServerResponse): boolean {
   return true;
 }
 
-/** Beyond the limit, closes the oldest idle connection, or the new one if none is idle. */
+/** Closes a connection if there are more than the limit: the oldest idle one or, if none is idle, the new one. */
 function makeRoom(server: Server, connections: Connections): void {
   const sockets = new Set<Socket>();
   server.on('connection', (socket: Socket) => {
@@ -193,18 +192,18 @@ function count(server: Server, connections: Connections, makesRoom: boolean): vo
       connections.open -= 1;
     });
   });
-  // A failed handshake never becomes a connection of node:https.
+  // node:https emits no connection event for a failed handshake.
   server.on('tlsClientError', () => {
     connections.silent += 1;
   });
   server.on(server instanceof TlsServer ? 'secureConnection' : 'connection', (socket: Socket) => {
-    // Without this listener node:http reads into memory that it keeps, with the last bodies, and returns
-    // copies. With it, each packet arrives here before and after its parser has read it.
+    // Without a `data` listener, node:http reads into memory that it keeps, including old bodies. With these two
+    // listeners, each packet arrives here before and after the parser has read it.
     const packets = packetsOf(socket);
     socket.prependListener('data', (packet: Buffer) => packets.read(packet));
     socket.on('data', () => packets.done([...wiresOf(socket)].some(({ exchange }) => exchange.awaitsBody)));
     socket.once('close', () => {
-      if (!heard.has(socket)) connections.silent += 1;
+      if (!withRequest.has(socket)) connections.silent += 1;
     });
   });
 }
@@ -214,7 +213,7 @@ interface ParseError extends NodeJS.ErrnoException {
   bytesParsed?: number;
 }
 
-/** Errors in headers that leave the end of the body ambiguous. */
+/** Parser errors after which the end of the body is ambiguous. */
 const unclearCodes = [
   'HPE_UNEXPECTED_CONTENT_LENGTH',
   'HPE_INVALID_CONTENT_LENGTH',
@@ -225,27 +224,24 @@ const nothing = Buffer.alloc(0);
 
 const rejected = new WeakSet<Socket>();
 
-/**
- * Handles input that node:http could not parse. Its parser keeps failing for everything that follows on the
- * connection.
- */
-function hearFault(error: ParseError, socket: Socket, again: Server): void {
+/** Handles input that node:http could not parse. The parser also fails for all further input on the connection. */
+function handleParseError(error: ParseError, socket: Socket, again: Server): void {
   if (rejected.has(socket)) return;
   rejected.add(socket);
   const wires = [...wiresOf(socket)];
-  // The client sent nothing, or has left.
+  // The client sent nothing, or has disconnected.
   if (!socket.writable || !error.code?.startsWith('HPE_')) {
     socket.destroy();
     return;
   }
   if (wires.length > 0) {
-    // Data before the error, such as the end of a body, is delivered first.
+    // Deferred, so that data before the error, such as the end of a body, is delivered first.
     setImmediate(() => {
       for (const wire of wires) wire.endConnection();
     });
     return;
   }
-  // A request after one with `Connection: close` gets no response (RFC 9112 section 9.6).
+  // A request that follows `Connection: close` gets no response (RFC 9112, section 9.6).
   if (error.code === 'HPE_CLOSED_CONNECTION') {
     closeSoon(socket);
     return;
@@ -255,8 +251,8 @@ function hearFault(error: ParseError, socket: Socket, again: Server): void {
     : undefined;
   if (headerText === undefined) reject(error, socket);
   else {
-    heard.add(socket);
-    again.emit('connection', new SecondReading(socket, renamed(headerText)));
+    withRequest.add(socket);
+    again.emit('connection', new Replay(socket, renamed(headerText)));
   }
 }
 
@@ -265,16 +261,16 @@ function reject({ code }: Partial<ParseError>, socket: Duplex): void {
   closeSoon(socket, `HTTP/1.1 ${status}\r\nConnection: close\r\n\r\n`);
 }
 
-/** Returns headers in which the fields that define the body's end have other names. */
+/** Adds `unclearPrefix` to the names of the headers that define the end of the body. */
 function renamed(text: string): string {
   const [headerText] = text.split('\r\n\r\n', 1);
   return `${headerText!.replaceAll(/\r\n(?=(?:content-length|transfer-encoding):)/gi, `\r\n${unclearPrefix}`)}\r\n\r\n`;
 }
 
-/** Maximum time for reading a connection after its end, because a reset would discard a response. */
+/** Maximum time for reading a connection after the last response, because a reset could discard the response. */
 const linger_ms = 1000;
 
-/** Ends a connection of which node:http can read no more, after a last response. */
+/** Closes a connection that node:http can no longer parse, after an optional last response. */
 function closeSoon(socket: Duplex, last = ''): void {
   socket.end(last);
   const timer = setTimeout(() => socket.destroy(), linger_ms);
@@ -282,10 +278,10 @@ function closeSoon(socket: Duplex, last = ''): void {
 }
 
 /**
- * Replays, on the same connection, headers that node:http rejected because their body could end in two
- * places: it reads changed headers and responds.
+ * Passes changed headers of a connection to a second node:http server, which responds on the same connection. The
+ * first server rejected the headers, because the end of the body is ambiguous.
  */
-class SecondReading extends Duplex {
+class Replay extends Duplex {
   readonly #socket: Socket;
   readonly remoteAddress: string | undefined;
 

@@ -24,7 +24,7 @@ export class NodeWire implements Wire {
   #isKept = false;
 
   /**
-   * Call it inside the listener of `request`. `unclear`: the fields that define the body's end have
+   * Call it in the `request` listener. `unclear`: true if the headers that define the end of the body have
    * `unclearPrefix`.
    */
   constructor(req: IncomingMessage, res: ServerResponse, limits: ExchangeLimits, unclear = false) {
@@ -42,15 +42,13 @@ export class NodeWire implements Wire {
     exchange.onOver(() => exchanges.delete(this));
   }
 
-  /** Call it if node:http can read no more of the connection. */
+  /** Call it if node:http can no longer parse the connection. */
   endConnection(): void {
     this.isLast = true;
     this.exchange.endUnclear();
   }
 
-  /**
-   * If the body is incomplete, the response stays open, because Node would close the connection at its end.
-   */
+  /** If the request body is incomplete, the response stays open, because Node closes the connection at its end. */
   send(reply: Reply, mode: ReplyMode): void {
     const { status, headers, body } = reply;
     this.#isKept = mode === 'keep' || mode === 'skip';
@@ -81,17 +79,18 @@ export class NodeWire implements Wire {
   rearm(): void {}
 }
 
-/** A body that is being sent. A long one is sent in pieces, because TLS would copy all of it. */
+/** A response body that is being sent. A long body is sent in pieces, because TLS would copy all of it. */
 class Sending implements UnreadResponse {
   readonly held_bytes: number;
   readonly #res: ServerResponse;
   readonly #socket: Socket;
   readonly #body: string | Buffer;
   readonly #unread: UnreadResponses;
+  /** Number of bytes, or characters of a string, that were passed to Node. */
   #handed = 0;
   #ends: boolean;
 
-  /** `ends`: ends the response with its last byte; otherwise it stays open until `end`. */
+  /** `ends`: true if the response ends with the body; otherwise it stays open until `end`. */
   constructor(
     res: ServerResponse,
     socket: Socket,
@@ -119,8 +118,8 @@ class Sending implements UnreadResponse {
   }
 
   /**
-   * Returns the bytes that the kernel has accepted on this connection, including earlier responses. Node does
-   * not notify responses behind those that the connection has ended.
+   * Returns the number of bytes that the kernel has accepted on this connection, including earlier responses. Also
+   * removes a response whose connection has ended, because Node emits no event for a response that still waits.
    */
   push(): number {
     if (this.#taken || this.#socket.destroyed) this.#unread.delete(this);
@@ -155,14 +154,14 @@ class Sending implements UnreadResponse {
   }
 }
 
-/** Prefix for names of fields that node:http would reject. */
+/** Prefix for header names, so that node:http accepts headers with an ambiguous end of the body. */
 export const unclearPrefix = 'unclear-';
 
 const openWires = new WeakMap<Socket, Set<NodeWire>>();
 
 /**
- * Exchanges of a connection that are not over, including those that wait behind others. All count as left
- * when it ends.
+ * Returns the exchanges of a connection that are not over, including waiting ones. When the connection ends,
+ * all of them end.
  */
 export function wiresOf(socket: Socket): Set<NodeWire> {
   const known = openWires.get(socket);
@@ -187,7 +186,7 @@ function readRequest(
       rawHeaders[at + 1]!,
     );
   }
-  // HTTP/1.0 knows no transfer coding (RFC 9112 section 6.1).
+  // HTTP/1.0 has no transfer codings (RFC 9112, section 6.1).
   const isUnclear = unclear || (httpVersionMinor === 0 && fields.headers.has('transfer-encoding'));
   const framing = isUnclear ? 'unclear' : framingOf(fields.headers);
   return requestOf(method!, url!, fields, framing, socket.remoteAddress ?? '');

@@ -11,8 +11,8 @@ import type { App, HttpResponse, ListenSocket, Uws } from './uws.ts';
 import { UwsWire } from './wire.ts';
 
 /**
- * Forward secrecy and authenticated encryption only, for TLS 1.2; TLS 1.3 has no others. µWS itself rejects
- * older versions.
+ * The ciphers of TLS 1.2 with forward secrecy and authenticated encryption. All ciphers of TLS 1.3 have both, and
+ * µWS rejects older versions.
  */
 const ciphers = 'ECDHE+AESGCM:ECDHE+CHACHA20';
 
@@ -57,8 +57,8 @@ export class UwsListener implements Listening {
   }
 
   close(): void {
-    // This closes the listening socket too, whose memory µWS then frees. `stopListening` may follow, because
-    // a shutdown that ran out of time is still draining.
+    // Closing the app also closes the listening socket and frees its memory. `stopListening` may be called later, if
+    // draining has not ended within the shutdown time, and must not use the socket then.
     this.#socket = undefined;
     this.#app.close();
   }
@@ -72,10 +72,10 @@ function tlsApp(uws: Uws, { cert, key }: NonNullable<ListenerOptions['certificat
   }
 }
 
-/** Makes the app pass every request to `handle`, and counts its connections. */
+/** Passes every request of the app to `handle`, and counts its connections. */
 function handleRequests(app: App, { limits, handle, onFault, connections }: ListenerOptions): void {
   app.any('/*', (res, req) => {
-    // A JavaScript exception in a callback of µWS would end the process.
+    // An exception in a callback of µWS would crash the process.
     try {
       const wire = new UwsWire(res, req, limits);
       try {

@@ -4,33 +4,31 @@ import { dirname, join, resolve } from 'node:path';
 import { productPath, uwsFolder } from '../../config/paths.ts';
 
 /**
- * Finds a µWebSockets.js that loads on this machine: that of FACEMATCH_UWS, or one of the two versions that
- * set-up extracts from npm packages.
+ * Finds a µWebSockets.js that loads on this machine: the one in FACEMATCH_UWS, or one of the two versions that set-up
+ * extracts from npm packages.
  */
 
 /**
- * The newest first; its binaries need glibc 2.38. Set-up extracts the one that loads (scripts/lib/uws.mjs).
+ * Versions in order of preference. Binaries of the first need glibc 2.38. scripts/lib/uws.mjs extracts the one
+ * that loads.
  */
 const versions = ['20.69.0', '20.51.4'] as const;
 
-/** Name of the binary of a version for this platform, CPU and release of Node. */
-export function liftedUws(version: string): string {
+/** Returns the path of the binary of a version for this platform, CPU and Node release. */
+export function extractedUws(version: string): string {
   const system = `${process.platform}-${process.arch}-${process.versions.node.split('.')[0]}`;
   return productPath(`build/uws/${version}/${system}/uws.node`);
 }
 
-/**
- * Maximum size in bytes of headers that arrive in several packets, the same as in node:http. µWS reads it
- * when it is loaded; its default is 4 KiB.
- */
+/** Maximum size of headers that arrive in several packets, as in node:http. µWS's default is 4 KiB. */
 const maxHeaders_bytes = 16 * 1024;
 
-/** The parts of µWS's objects that are used here; docs/research/uws.md says when each is valid. */
+/** The parts of µWS's objects that facematch uses. docs/research/uws.md says when each is valid. */
 export interface HttpRequest {
   forEach(visit: (name: string, value: string) => void): void;
   getCaseSensitiveMethod(): string;
   getUrl(): string;
-  /** Returns the first header of a lower-case name; empty if absent. */
+  /** Returns the value of the first header with this lower-case name; empty if absent. */
   getHeader(name: string): string;
   getQuery(): string | undefined;
 }
@@ -40,7 +38,7 @@ export interface HttpResponse {
   writeHeader(name: string, value: string): this;
   end(body: string | Uint8Array, closeConnection?: boolean): this;
   endWithoutBody(): this;
-  /** Returns whether everything has been sent, and whether the response is complete. */
+  /** `ok`: all bytes of this call were sent. `done`: the response is complete. */
   tryEnd(body: string | Uint8Array, totalSize: number): [ok: boolean, done: boolean];
   getWriteOffset(): number;
   close(): this;
@@ -55,7 +53,7 @@ export interface HttpResponse {
 
 export interface App {
   any(pattern: '/*', handler: (res: HttpResponse, req: HttpRequest) => void): unknown;
-  /** Calls back with 1 for each new connection, and with -1 when it has ended. */
+  /** Calls back with 1 for each new connection, and with -1 for each that has ended. */
   filter(handler: (res: HttpResponse, change: number) => void): unknown;
   listen(
     host: string,
@@ -75,70 +73,73 @@ export interface ListenSocket {
 export interface Uws {
   App(): App;
   /**
-   * Reads two PEM files once. The ciphers are those of TLS 1.2, in OpenSSL's format; those of TLS 1.3 are
-   * fixed. Throws an Error without a reason if the files cannot be used.
+   * Reads two PEM files once. `ssl_ciphers`: ciphers of TLS 1.2 in OpenSSL's format; those of TLS 1.3 are fixed.
+   * Throws an Error without a reason if the files cannot be used.
    */
   SSLApp(options: { cert_file_name: string; key_file_name: string; ssl_ciphers: string }): App;
   us_socket_local_port(socket: ListenSocket): number;
   /**
-   * Stops listening; connections of the app continue. Do not call it after `close` of the app: it would use
-   * freed memory.
+   * Stops listening. Connections continue. Do not call it after `close` of the app, because it would use freed
+   * memory.
    */
   us_listen_socket_close(socket: ListenSocket): void;
-  /** Makes listening fail if the port is taken; the default would share it with the other process. */
+  /** Makes listening fail if the port is in use. By default µWS shares the port with the other process. */
   LIBUS_LISTEN_EXCLUSIVE_PORT: number;
   version: string;
-  /** One line for each earlier candidate, saying why it could not be used. */
-  passedOver: readonly string[];
+  /** For each earlier candidate, one line that says why it could not be used. */
+  failures: readonly string[];
 }
 
 /**
- * `own`: a folder that contains a package, tried first. Call it before other threads start, because it sets
- * an environment variable.
+ * Loads µWebSockets.js. `own`: folder of a package that is tried first. Call it before other threads start, because
+ * it sets an environment variable. Throws an Error if no version can be used.
  */
 export function loadUws(own = uwsFolder()): Uws {
   process.env.UWS_HTTP_MAX_HEADERS_SIZE ??= String(maxHeaders_bytes);
-  const passedOver: string[] = [];
+  const failures: string[] = [];
   const tried: { path: string; version?: string }[] = own === undefined ? [] : [{ path: resolve(own) }];
-  for (const version of versions) tried.push({ path: liftedUws(version), version });
+  for (const version of versions) tried.push({ path: extractedUws(version), version });
   for (const { path, version } of tried) {
     const loaded = tryLoad(path, version);
-    if (typeof loaded !== 'string') return { ...loaded, passedOver };
-    passedOver.push(`${version ?? path}: ${loaded}`);
+    if (typeof loaded !== 'string') return { ...loaded, failures };
+    failures.push(`${version ?? path}: ${loaded}`);
   }
   throw new Error(
-    `µWebSockets.js has no binary that runs here (Node ${process.version}, ${process.platform} ${process.arch})\n` +
-      passedOver.join('\n'),
+    `no binary of µWebSockets.js can be used (Node ${process.version}, ${process.platform} ${process.arch})\n` +
+      failures.join('\n'),
   );
 }
 
-/** `known`: version of a build that set-up extracted; an operator's own build states it itself. */
-function tryLoad(path: string, known?: string): Omit<Uws, 'passedOver'> | string {
+/**
+ * Returns the loaded package, or the reason why it cannot be used. `known`: version of a build that set-up
+ * extracted.
+ */
+function tryLoad(path: string, known?: string): Omit<Uws, 'failures'> | string {
   const require = createRequire(import.meta.url);
   try {
     const version = known ?? versionOf(require.resolve(path));
-    if (!isKnown(version)) return `its version ${version} is not 20.${oldestKnown} or a later one of 20`;
-    // No documentation mentions the last two.
+    if (!isKnown(version)) return `its version ${version} is not 20.${minMinor} or a later 20.x`;
+    // `getParts` and `_cfg` are undocumented.
     const loaded = require(path) as Uws & { getParts?: unknown; _cfg?(option: 'silent'): void };
-    // Some republications fall back to a slow server in JavaScript, which lacks both.
+    // Some republished packages fall back to a slow server in JavaScript, which has neither of these functions.
     if (typeof loaded.SSLApp !== 'function' || typeof loaded.getParts !== 'function') {
       return 'its binary did not load and it fell back to JavaScript, which facematch does not support';
     }
-    // Without this, each response has a header `uWebSockets: 20`.
+    // Removes the header `uWebSockets: 20` of every response.
     loaded._cfg?.('silent');
     return { ...loaded, version };
   } catch (error) {
-    // Node appends the list of requiring files if a module is missing.
+    // If a module is missing, Node appends the list of requiring files, which is removed.
     const [reason = ''] = (error as Error).message.split('\nRequire stack:');
     return reason.split('\n').filter(Boolean).join(' ');
   }
 }
 
-/** The oldest version that docs/uws-lifecycle.md covers. */
-const oldestKnown = 51;
-const isKnown = (version: string) => Number(/^20\.(\d+)\./.exec(version)?.[1]) >= oldestKnown;
+/** Minimum minor version of 20.x; docs/uws-lifecycle.md covers it and later ones. */
+const minMinor = 51;
+const isKnown = (version: string) => Number(/^20\.(\d+)\./.exec(version)?.[1]) >= minMinor;
 
-/** Some packages do not export package.json, so it is searched for above the loaded file. */
+/** Returns the version in the package.json above the loaded file, because some packages do not export package.json. */
 function versionOf(file: string): string {
   for (let folder = dirname(file); folder !== dirname(folder); folder = dirname(folder)) {
     try {

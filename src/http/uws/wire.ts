@@ -11,50 +11,52 @@ import { framingOf, HeaderFields, type Request, requestOf } from '../request.ts'
 import { piece_bytes, type UnreadResponse, type UnreadResponses } from '../unread.ts';
 import type { HttpRequest, HttpResponse } from './uws.ts';
 
-/** A write larger than µWS's cork buffer of 16 KiB goes to the socket at once. */
-const beyondCork_bytes = 16 * 1024 + 1;
+/** Minimum size of a write that exceeds µWS's cork buffer of 16 KiB and is sent at once. */
+const minUncorked_bytes = 16 * 1024 + 1;
 
 const never = () => {};
 
-/** One exchange of µWS. Only this file uses its request and response; docs/research/uws.md lists the rules for that. */
+/**
+ * One exchange of µWS. Only this file uses µWS's request and response objects; docs/research/uws.md lists the
+ * rules.
+ */
 export class UwsWire implements Wire {
   readonly exchange: Exchange;
-  /** µWS skips a short rest without help. */
+  /** In mode `skip`, µWS itself discards the rest of the body. */
   readonly discards = ['drain'] as const;
   readonly #unread: UnreadResponses;
-  /** µWS ends the connection after the response, and then sends no Connection header itself. */
+  /** True if µWS closes the connection after the response by itself. It then sends no Connection header. */
   readonly #isMarked: boolean;
-  /** Undefined once replied or aborted: µWS's object must not be used after that. */
+  /** Undefined after the response or an abort, because µWS's object must not be used then. */
   #res: HttpResponse | undefined;
   #inCallback = true;
-  /** µWS may still be reading the packet of the request, and would respond to another one in it. */
+  /** True while µWS may still be reading the packet of the request, which may contain another request. */
   #inPacket = true;
   #sending: Sending | undefined;
-  /** An interim response was written, so µWS considers the status written. */
+  /** True if an interim response was written. µWS then regards the status as written. */
   #interim = false;
   /**
-   * Conditions for closing the connection: the whole response is sent, and the rest of the body discarded.
+   * Number of events before the connection closes: the whole response is sent, and the rest of the body is
+   * discarded.
    */
   #toCome = 2;
 
-  /** Call it inside µWS's request callback, and `stay` before that returns. */
+  /** Call it in µWS's request callback, and call `stay` at the end of the callback. */
   constructor(res: HttpResponse, req: HttpRequest, limits: ExchangeLimits) {
     this.exchange = new Exchange(copyRequest(res, req), this, limits);
-    // uWebSockets src/HttpContext.h takes any value of five characters for `close`, and reads the first field
-    // of this name.
+    // uWebSockets src/HttpContext.h treats any value of five characters as `close`, and reads the first header of this
+    // name.
     this.#isMarked = req.getHeader('connection').length === 5;
     this.#unread = limits.unread;
     this.#res = res;
   }
 
-  /** µWS reads chunks leniently, so bytes after such a body may not be a request of this client. */
+  /** µWS parses chunks leniently, so the bytes after a chunked body may not be a request of this client. */
   get isLast(): boolean {
     return this.exchange.request.framing === 'chunked';
   }
 
-  /**
-   * Call it at the end of µWS's request callback: attaches the listeners that an unfinished exchange needs.
-   */
+  /** Attaches the listeners of an unfinished exchange. Call it at the end of µWS's request callback. */
   stay(): void {
     this.#inCallback = false;
     const res = this.#res;
@@ -74,8 +76,8 @@ export class UwsWire implements Wire {
     const size = Buffer.byteLength(reply.body);
     if (mode === 'cut') this.#sendAndCut(res, reply, hasBody);
     else if (mode === 'drain') this.#sendOpen(res, reply, hasBody, size);
-    // µWS does not close the connection after headers alone, or after a body that is not sent at once. A
-    // document cannot be padded.
+    // µWS does not close the connection after headers without a body, or after a body that is not sent at once.
+    // Documents are shared, so they cannot be padded.
     else if (mode === 'close' && (!hasBody || size > piece_bytes || typeof reply.body !== 'string')) {
       this.#toCome = 1;
       this.#sendOpen(res, reply, hasBody, size);
@@ -95,8 +97,8 @@ export class UwsWire implements Wire {
   }
 
   /**
-   * resume() resets µWS's timeout but restores the state saved by the last pause(): alone it would stop the
-   * socket.
+   * resume() restarts µWS's timeout. It also restores the state that the last pause() saved, so pause() must
+   * precede it.
    */
   rearm(): void {
     this.#res?.pause();
@@ -104,24 +106,24 @@ export class UwsWire implements Wire {
   }
 
   /**
-   * Closing earlier would reset the connection, and clients would report that instead of the response (RFC
-   * 9112 section 9.6).
+   * Closes the connection after the last of the events. Closing earlier would reset the connection, and clients
+   * would report the reset instead of the response (RFC 9112, section 9.6).
    */
   #closeWhenDone(res: HttpResponse): void {
     this.#toCome -= 1;
     if (this.#toCome === 0) closeSoon(res);
   }
 
-  /** µWS itself handles `100-continue` in lower case only (RFC 9110 section 10.1.1: any case). */
+  /**
+   * Returns true for `100-continue` in another case than lower case, which µWS does not handle (RFC 9110,
+   * section 10.1.1).
+   */
   #waitsForContinue(): boolean {
     const expect = this.exchange.request.headers.get('expect');
     return expect !== undefined && expect !== '100-continue' && expect.toLowerCase() === '100-continue';
   }
 
-  /**
-   * µWS has no JavaScript call for this. Its writeStatus sends any text, but only the first one of a
-   * response.
-   */
+  /** Sends 100 Continue. µWS has no function for it, but the first writeStatus of a response sends any text. */
   #continue(res: HttpResponse): void {
     this.#interim = true;
     res.writeStatus('100 Continue\r\n');
@@ -130,8 +132,8 @@ export class UwsWire implements Wire {
   #writeHead(res: HttpResponse, { status, headers }: Reply): void {
     const line = `${status} ${STATUS_CODES[status] ?? ''}`;
     if (!this.#interim) res.writeStatus(line);
-    // All headers are written in one call, because each call costs as much as its text, and a name may be any
-    // text. The first also carries the status line.
+    // All headers are written in one call, because calls are slow. µWS accepts any text as the name of a header, so the
+    // name contains the other headers, and after an interim response the status line.
     let headerText = this.#interim ? `HTTP/1.1 ${line}\r\n` : '';
     const last = headers.at(-1);
     if (last === undefined) return;
@@ -140,16 +142,16 @@ export class UwsWire implements Wire {
   }
 
   /**
-   * `end` of µWS loses the body if its cork buffer cannot be written, and ends the process unless there is an
-   * abort handler. `tryEnd` reports it, and the rest is sent when there is room. A client that does not read
-   * may miss a short body that is the last.
+   * Sends a response with `tryEnd`, which reports whether the socket accepted it; the rest is sent when there is
+   * room. µWS's `end` loses the body if the cork buffer cannot be written, and crashes the process without an abort
+   * handler. It is used only for the last response of a connection, whose body a client that does not read may miss.
    */
   #sendWhole(res: HttpResponse, reply: Reply, hasBody: boolean, size: number, close: boolean): void {
     this.#cork(res, () => {
       this.#writeHead(res, reply);
       if (!hasBody) {
         if (!isBodiless(reply.status)) res.writeHeader('Content-Length', String(size));
-        // Called without arguments: given a length, µWS waits for that many bytes of body.
+        // Without arguments, because with a length µWS waits for that many bytes of body.
         res.endWithoutBody();
         return;
       }
@@ -162,21 +164,20 @@ export class UwsWire implements Wire {
   }
 
   /**
-   * Sends the connection's last response. uWebSockets src/HttpResponse.h (internalEnd) closes the connection
-   * at once only if nothing is corked, otherwise after the packet: a request behind this one would get its
-   * response first, which RFC 9112 section 9.6 forbids. So within the packet the body is padded beyond the
-   * cork buffer.
+   * Sends the connection's last response. uWebSockets src/HttpResponse.h (internalEnd) closes the connection at once
+   * only if nothing is corked, otherwise after the packet. Another request in the packet would then get a response
+   * before the connection closes, which RFC 9112, section 9.6 forbids. So the body is padded beyond the cork buffer.
    */
   #endLast(res: HttpResponse, body: string): void {
     if (this.#isMarked) res.writeHeader('Connection', 'close');
-    res.end(this.#inPacket ? body.padEnd(beyondCork_bytes) : body, true);
+    res.end(this.#inPacket ? body.padEnd(minUncorked_bytes) : body, true);
   }
 
   #leavePacket(): void {
     this.#inPacket = false;
   }
 
-  /** Sends the connection's last response and leaves it open, for which µWS has no call. */
+  /** Sends the connection's last response and leaves the connection open. µWS has no function for this. */
   #sendOpen(res: HttpResponse, reply: Reply, hasBody: boolean, size: number): void {
     this.#listen(res);
     this.#cork(res, () => {
@@ -189,7 +190,7 @@ export class UwsWire implements Wire {
       }
       res.writeHeader('Date', new Date().toUTCString());
       if (!isBodiless(reply.status)) res.writeHeader('Content-Length', String(size));
-      // writeHeader sends any text, so this ends the headers.
+      // writeHeader sends any text, so the additional line break ends the headers.
       res.writeHeader('Connection', 'close\r\n');
       onSent();
     });
@@ -204,13 +205,13 @@ export class UwsWire implements Wire {
   }
 
   /**
-   * µWS drops its buffer when it closes such a connection, so the response, a problem, is padded to be larger
-   * than the buffer. writeHeader sends any text, so the value of the last header carries the body; the CRLF
-   * that µWS appends counts as its last two bytes.
+   * Sends a problem and closes the connection. µWS drops its cork buffer when it closes, so the response is padded to
+   * exceed the buffer. writeHeader sends any text, so the value of the last header contains the body. The CRLF that
+   * µWS appends counts as the last two bytes of the body.
    */
   #sendAndCut(res: HttpResponse, reply: Reply, hasBody: boolean): void {
     res.onAborted(never);
-    const text = hasBody ? reply.body.toString().padEnd(beyondCork_bytes) : '';
+    const text = hasBody ? reply.body.toString().padEnd(minUncorked_bytes) : '';
     this.#cork(res, () => {
       this.#writeHead(res, reply);
       res.writeHeader('Date', new Date().toUTCString());
@@ -220,9 +221,7 @@ export class UwsWire implements Wire {
     res.close();
   }
 
-  /**
-   * Puts everything that `write` writes into one packet; inside the request callback µWS does that itself.
-   */
+  /** Sends all output of `write` in one packet. In the request callback, µWS does this itself. */
   #cork(res: HttpResponse, write: () => void): void {
     if (this.#inCallback) write();
     else res.cork(write);
@@ -230,8 +229,8 @@ export class UwsWire implements Wire {
 }
 
 /**
- * Closing at once would fail: µWS continues to read a connection that is closed between two chunks of one
- * packet, and drops its cork buffer.
+ * Closes the connection in a later turn. If it is closed between two chunks of one packet, µWS continues to read it,
+ * and drops its cork buffer.
  */
 function closeSoon(res: HttpResponse): void {
   let open = true;
@@ -243,20 +242,20 @@ function closeSoon(res: HttpResponse): void {
   });
 }
 
-/** A body that is being sent, in pieces, so that µWS copies nothing of it. */
+/** A response body that is being sent in pieces, so that µWS does not copy it. */
 class Sending implements UnreadResponse {
   readonly held_bytes: number;
   readonly #body: Buffer;
   readonly #unread: UnreadResponses;
-  /** Undefined once it is sent or the connection has ended: µWS's object must not be used after that. */
+  /** Undefined after the body is sent or the connection has ended, because µWS's object must not be used then. */
   #res: HttpResponse | undefined;
   #sent: number;
-  /** If set, the response stays open, and this is called when everything is sent. */
+  /** If defined, the response stays open, and this function is called when the body is sent. */
   readonly #onSent: (() => void) | undefined;
 
   /**
-   * Sends as much as fits; the headers were written in the same cork. The response needs an abort handler
-   * that calls `over`.
+   * Sends as much as the socket accepts. The headers must have been written in the same cork, and the response needs
+   * an abort handler that calls `over`.
    */
   constructor(res: HttpResponse, body: string | Buffer, unread: UnreadResponses, onSent?: () => void) {
     this.#res = res;
@@ -264,7 +263,7 @@ class Sending implements UnreadResponse {
     this.held_bytes = typeof body === 'string' ? this.#body.length : 0;
     this.#unread = unread;
     this.#onSent = onSent;
-    // A part of a short body may have been sent.
+    // A previous tryEnd may have sent a part of a short body.
     this.#sent = res.getWriteOffset();
     this.#send();
     if (this.#res === undefined) return;
@@ -281,10 +280,10 @@ class Sending implements UnreadResponse {
   }
 
   /**
-   * uWebSockets src/HttpResponse.h, internalEnd(): the first call of tryEnd sends its total as
-   * Content-Length, and every call ends the response once as many bytes as its own total have been sent. So
-   * for a response that stays open, the first call, whose total is the true one, keeps the last byte back,
-   * and all later calls give a total that is never reached.
+   * Sends pieces as long as the socket accepts them. The first call of tryEnd sends its total size as Content-Length,
+   * and every call ends the response once its total has been sent (uWebSockets src/HttpResponse.h, internalEnd). For
+   * a response that stays open, the first call therefore omits the last byte, and later calls pass a total that is
+   * never reached.
    */
   #send(): void {
     const size = this.#body.length;
@@ -310,14 +309,14 @@ class Sending implements UnreadResponse {
     res?.close();
   }
 
-  /** The connection has ended, or everything is sent. */
+  /** Call it when the connection has ended or the body is sent. */
   over(): void {
     this.#res = undefined;
     this.#unread.delete(this);
   }
 }
 
-/** Copies the headers, because µWS's own are valid only inside its callback. */
+/** Copies the request, because µWS's object is valid only in the request callback. */
 function copyRequest(res: HttpResponse, req: HttpRequest): Request {
   const fields = new HeaderFields();
   req.forEach((name, value) => {
@@ -329,10 +328,7 @@ function copyRequest(res: HttpResponse, req: HttpRequest): Request {
   return requestOf(req.getCaseSensitiveMethod(), target, fields, framingOf(fields.headers), peer);
 }
 
-/**
- * Formats an IP address of 4 or 16 bytes; '' for anything else, such as a Unix socket. µWS's own conversion
- * is slower.
- */
+/** Formats an IP address of 4 or 16 bytes, faster than µWS. Returns '' for any other peer, such as a Unix socket. */
 function addressText(bytes: Uint8Array): string {
   if (bytes.length === 4) return `${bytes[0]}.${bytes[1]}.${bytes[2]}.${bytes[3]}`;
   if (bytes.length !== 16) return '';

@@ -4,7 +4,7 @@ import { createServer as createHttpServer } from 'node:http';
 import { type AddressInfo, createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import { liftedUws } from '../../../src/http/uws/uws.ts';
+import { extractedUws } from '../../../src/http/uws/uws.ts';
 import { chooseTransport } from '../../../src/server/listeners.ts';
 import { copyProgram, diagnose, run } from '../../server/support/cli.ts';
 import { TestServer } from '../../server/support/server.ts';
@@ -94,7 +94,7 @@ describe('a copy of the program', () => {
     writeFileSync(join(own, 'package.json'), JSON.stringify({ version, main: 'uws.js' }));
     const found = (await diagnose(folder)).of('HTTP').value;
     const [, lifted] = /µWebSockets\.js (\S+),/.exec(found) ?? [];
-    const module = JSON.stringify(liftedUws(`${lifted}`));
+    const module = JSON.stringify(extractedUws(`${lifted}`));
     writeFileSync(join(own, 'uws.js'), `module.exports = require(${module});`);
     const taken = (await diagnose(folder, { FACEMATCH_UWS: own })).of('HTTP');
     const absent = (await diagnose(folder, { FACEMATCH_UWS: folder })).of('HTTP');

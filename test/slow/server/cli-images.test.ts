@@ -31,7 +31,7 @@ mkdirSync(join(folder, 'photos'));
 for (const [name, bytes] of Object.entries(files)) writeFileSync(join(folder, name), bytes);
 
 const noImage =
-  'error: Send notes.jpg as JPEG, PNG or WebP; this one is text, "no image". To send an image, read the file as bytes, and send these.';
+  'error: Send notes.jpg as JPEG, PNG or WebP. It is text, "no image". To send an image, read the file as bytes, and send the bytes.';
 
 describe('facematch match with several candidates', () => {
   const match = (line: string) => facematchInHost(`match --mode fast ${line}`, folder);
@@ -224,7 +224,7 @@ describe('facematch detect', () => {
     ['a.jpg --mode best', 2, 'Allowed choices are fast, balance'],
     ['a.jpg --min-det-score 1.1', 2, 'Expected a number from 0 to 1'],
     ['missing.jpg', 1, 'The image missing.jpg cannot be read (ENOENT).'],
-    ['notes.jpg', 1, 'Send notes.jpg as JPEG, PNG or WebP; this one is text, "no image".'],
+    ['notes.jpg', 1, 'Send notes.jpg as JPEG, PNG or WebP. It is text, "no image".'],
     ['1.jpg --draw nowhere/out.svg', 1, 'there is no folder nowhere'],
     ['1.jpg --draw out.png', 1, '--draw writes SVG: expected a file name that ends in .svg, not out.png'],
     ['misnamed.svg --draw .', 1, 'would overwrite the image misnamed.svg'],

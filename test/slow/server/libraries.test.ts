@@ -49,7 +49,7 @@ describe('without a µWebSockets.js that loads', () => {
 
   test('stops the startup if µWebSockets.js is required', async () => {
     await expect(TestServer.start({ node, env: { FACEMATCH_HTTP: 'uws' } })).rejects.toThrow(
-      /error: FACEMATCH_HTTP=uws: µWebSockets\.js has no binary that runs here[\s\S]*Set FACEMATCH_HTTP=auto/,
+      /error: FACEMATCH_HTTP=uws: no binary of µWebSockets\.js can be used[\s\S]*Set FACEMATCH_HTTP=auto/,
     );
   });
 });

@@ -65,7 +65,7 @@ describe('startup', () => {
       ['FACEMATCH_ADMIN_PORT', first.adminOrigin],
     ] as const)
       expect(await failingStart({ [variable]: new URL(origin).port })).toMatch(
-        new RegExp(`\\(EADDRINUSE\\): the port is taken.*${variable}`),
+        new RegExp(`\\(EADDRINUSE\\): the port is in use.*${variable}`),
       );
   });
 
