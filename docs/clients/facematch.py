@@ -1,4 +1,4 @@
-"""A client of the face-match service: this one file, Python 3.9 or later, no package.
+"""Client of the face-match service in a single file. Requires Python 3.9 or later, and no packages.
 
     from facematch import FacematchClient
     client = FacematchClient("http://127.0.0.1:8080", "fm_…")
@@ -18,29 +18,29 @@ import urllib.parse
 import urllib.request
 from typing import Any, Iterable, Optional, Union
 
-# The same request may succeed later. A match changes nothing on the server, so sending it twice does no harm.
-PASSING = (408, 429, 503, 504)
-# The server did not look at the body: whatever it may be sent only once for can be sent again.
+# Statuses after which the same request may succeed later. A match changes nothing on the server, so it may be sent twice.
+RETRYABLE = (408, 429, 503, 504)
+# Statuses for which the server has not read the body, so a challenge in it has not been used.
 UNREAD = (429, 503)
 
 # The bytes of a JPEG, PNG or WebP, or the path of a file.
 ImageFile = Union[bytes, bytearray, memoryview, str, "os.PathLike[str]"]
-# The value of a form field: a number, a boolean or text.
+# The value of a form field.
 Field = Union[str, int, float, bool, None]
-# An object of JSON; docs/openapi.json has its members.
+# A JSON object; docs/openapi.json describes its members.
 Response = dict[str, Any]
-# A body, and its content type.
+# A body and its content type.
 Content = tuple[Optional[bytes], Optional[str]]
 
 
 class FacematchError(Exception):
-    """A request without a result.
+    """Raised when a request has no result.
 
-    code: one of the server, or "network" (no connection, or it broke), "timeout", or "unexpected" (a response that is
-        not facematch's, such as a proxy's page).
-    status: the HTTP status; None where there was no response.
-    problem: the body of the response (RFC 9457), a dict; None with the three codes above.
-    retry_after: seconds that the server asks to wait; None where it does not say.
+    code: an error code of the server, or "network" (no connection, or the connection broke), "timeout", or
+        "unexpected" (a response that is not facematch's, such as a proxy's page).
+    status: the HTTP status; None if there was no response.
+    problem: the body of the response (RFC 9457) as a dict; None with the three codes above.
+    retry_after: Retry-After in seconds; None if the response has none.
     """
 
     def __init__(
@@ -61,11 +61,11 @@ class FacematchError(Exception):
 class FacematchClient:
     """Client of one server. Every method returns the response body as a dict, or raises FacematchError.
 
-    An image is bytes, or the path of a file. Fields that are None are left out.
+    An image is bytes, or the path of a file. Fields that are None are omitted.
 
-    timeout: seconds that a try may stand still, for the connection and for each piece of the response.
-    retries: how many times a request is sent again at most.
-    max_wait: the longest wait before a retry, seconds. Where Retry-After asks for more, there is no retry.
+    timeout: maximum time in seconds to connect, and to wait for each part of the response.
+    retries: maximum number of retries of a request.
+    max_wait: maximum wait before a retry in seconds. A request is not retried if Retry-After is longer.
     """
 
     def __init__(
@@ -77,9 +77,9 @@ class FacematchClient:
         max_wait: float = 60.0,
     ) -> None:
         if urllib.parse.urlsplit(url).scheme not in ("http", "https"):
-            raise ValueError(f"not an http address: {url}")
+            raise ValueError(f"not an http or https URL: {url}")
         if not key:
-            raise ValueError("no API key: give one as key")
+            raise ValueError("no API key: pass it as key")
         self._base = url.rstrip("/") + "/API/v1.0"
         self._key = key.strip()
         self._timeout = timeout
@@ -97,7 +97,7 @@ class FacematchClient:
         return self._ask(path, multipart({"image1": image1, "image2": image2}, fields))
 
     def many(self, image1: ImageFile, images2: Iterable[ImageFile], **fields: Field) -> Response:
-        """Compares one image with up to 16 others. Each of them has a result, or a problem of its own."""
+        """Compares one image with up to 16 others. Each of them gets a result or a problem."""
         images = {"image1": image1, "image2": list(images2)}
         return self._ask("/face/match/upload/many", multipart(images, fields))
 
@@ -107,7 +107,7 @@ class FacematchClient:
         return self._ask("/face/match/upload/person", multipart(images, fields))
 
     def challenge(self) -> Response:
-        """Gets a challenge for live. The operator has to enable it."""
+        """Gets a challenge for live. The operator must enable this endpoint."""
         return self._ask("/face/match/challenge", (b"", None))
 
     def live(
@@ -115,38 +115,38 @@ class FacematchClient:
     ) -> Response:
         """Checks that the frames show the movements of a challenge, and compares them with up to 16 photos of one person.
 
-        A challenge is accepted once, so this is sent again only where the server did not look at the frames.
+        A challenge is accepted once, so the request is retried only if the server has not read the frames.
         """
         content = multipart(
             {"frame": list(frames), "image2": list(images2)}, {**fields, "challenge": challenge}
         )
-        return self._ask("/face/match/upload/live", content, again=UNREAD)
+        return self._ask("/face/match/upload/live", content, retryable=UNREAD)
 
     def detect(self, image: ImageFile, **fields: Field) -> Response:
-        """Finds the faces of an image. An image without one is no error."""
+        """Finds the faces of an image. An image without a face is not an error."""
         return self._ask("/face/detect/upload", multipart({"image": image}, fields))
 
     def embed(self, image: ImageFile, **fields: Field) -> Response:
-        """Finds the faces of an image, and gives their embeddings. The operator has to switch this on."""
+        """Finds the faces of an image, and returns their embeddings. The operator must enable this endpoint."""
         return self._ask("/face/embed/upload", multipart({"image": image}, fields))
 
     def match_embeddings(self, request: Response) -> Response:
-        """Compares an embedding with up to 1,000 others. The operator has to switch this on."""
+        """Compares one person's embeddings with those of up to 1,000 people. The operator must enable this endpoint."""
         return self._ask("/face/match/embeddings", (json.dumps(request).encode(), "application/json"))
 
     def models(self) -> Response:
-        """Tells the model pack that the server has loaded."""
+        """Describes the loaded model pack."""
         return self._ask("/models", (None, None))
 
-    def _ask(self, path: str, content: Content, again: tuple[int, ...] = PASSING) -> Response:
+    def _ask(self, path: str, content: Content, retryable: tuple[int, ...] = RETRYABLE) -> Response:
         retry = 0
         while True:
             try:
                 return self._try(path, *content)
             except FacematchError as error:
-                may_pass = again is PASSING if error.code == "network" else error.status in again
+                may_retry = retryable is RETRYABLE if error.code == "network" else error.status in retryable
                 # A retry before Retry-After would be rejected again.
-                if not may_pass or retry == self._retries or (error.retry_after or 0) > self._max_wait:
+                if not may_retry or retry == self._retries or (error.retry_after or 0) > self._max_wait:
                     raise
                 wait = min(2**retry / 2, self._max_wait) if error.retry_after is None else error.retry_after
             # Up to a second of jitter, so that clients rejected together do not retry together.
@@ -158,7 +158,7 @@ class FacematchClient:
         if content_type is not None:
             headers["content-type"] = content_type
         elif body is not None:
-            # Without this header, urllib would declare the body a form.
+            # Without this header, urllib would send the content type of a form.
             headers["content-type"] = "application/octet-stream"
         request = urllib.request.Request(self._base + path, data=body, headers=headers)
         try:
@@ -189,8 +189,8 @@ def error_from(response: Any, value: Any, text: str) -> FacematchError:
 
 
 def multipart(images: dict[str, Any], fields: dict[str, Field]) -> Content:
-    """Body and content type of a form (RFC 7578)."""
-    boundary = secrets.token_hex(16).encode()  # 128 random bits are in no image
+    """Returns body and content type of a form (RFC 7578)."""
+    boundary = secrets.token_hex(16).encode()  # no image contains these 128 random bits
     parts = []
     for name, sent in images.items():
         for image in sent if isinstance(sent, list) else [sent]:
@@ -202,24 +202,24 @@ def multipart(images: dict[str, Any], fields: dict[str, Field]) -> Content:
 
 
 def field_text(value: Field) -> str:
-    """A field as the server takes it: booleans in lower case, numbers without an exponent."""
+    """Returns the value in the server's format: booleans in lower case, numbers without an exponent."""
     text = str(value).lower() if isinstance(value, bool) else str(value)
     return f"{value:.20f}" if isinstance(value, float) and "e" in text else text
 
 
 def named(field: str, image: ImageFile) -> tuple[str, bytes]:
-    """File name and bytes of an image."""
+    """Returns file name and bytes of an image."""
     if isinstance(image, (bytes, bytearray, memoryview)):
         return field, bytes(image)
     if not isinstance(image, (str, os.PathLike)):
-        # Else open would take a number for a file that is open already.
-        raise TypeError(f"{field} is {type(image).__name__}: give bytes, or the path of a file")
+        # open() would treat a number as the descriptor of an open file.
+        raise TypeError(f"{field} is {type(image).__name__}: pass bytes, or the path of a file")
     with open(image, "rb") as file:
         return os.path.basename(os.fsdecode(image)), file.read()
 
 
 def part(boundary: bytes, field: str, filename: str | None, data: bytes) -> bytes:
-    """One part of a form."""
+    """Returns one part of a form."""
     name = f'name="{quoted(field)}"'
     if filename is not None:
         name += f'; filename="{quoted(filename)}"'
@@ -228,5 +228,5 @@ def part(boundary: bytes, field: str, filename: str | None, data: bytes) -> byte
 
 
 def quoted(name: str) -> str:
-    """A name as browsers send it, so that it ends neither its quotation marks nor its line."""
+    """Escapes a name like browsers do, so that it cannot end the quoted string or the line."""
     return name.replace('"', "%22").replace("\r", "%0D").replace("\n", "%0A")

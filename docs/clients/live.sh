@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Is this person before the camera, and alive? First get a challenge, then send frames that show its steps.
+# Checks that a live person is in front of the camera: gets a challenge, then sends frames that show its steps.
 #   export FACEMATCH_URL=http://127.0.0.1:8080 FACEMATCH_KEY=…
 #   live.sh challenge                                   prints the token, and the steps on the next line
-#   live.sh check TOKEN REFERENCE.jpg FRAME1.jpg …      6 to 16 frames in capture order, the first looking straight
-# Exit codes: 0 verified, 1 not verified, 2 an error. Needs bash and curl 7.71.
+#   live.sh check TOKEN REFERENCE.jpg FRAME1.jpg …      sends 6 to 16 frames in capture order; the first looks straight
+# Exit codes: 0 verified, 1 not verified, 2 error. Requires bash and curl 7.71.
 set -u
 
 fail() {
@@ -12,7 +12,7 @@ fail() {
 }
 
 usage='usage: live.sh challenge | live.sh check TOKEN REFERENCE FRAME FRAME FRAME FRAME FRAME FRAME …'
-[ -n "${FACEMATCH_KEY:-}" ] || fail 'put your API key into FACEMATCH_KEY'
+[ -n "${FACEMATCH_KEY:-}" ] || fail 'set FACEMATCH_KEY to your API key'
 url=${FACEMATCH_URL:-http://127.0.0.1:8080}
 while [[ $url == */ ]]; do url=${url%/}; done
 
@@ -20,19 +20,19 @@ folder=$(mktemp -d) || exit 2
 trap 'rm -rf "$folder"' EXIT
 body=$folder/body
 
-# The first member of that name; to read more of a response, use jq.
+# Prints the first member of this name. To read more of a response, use jq.
 member() {
   grep -oE "\"$1\":(\"([^\"\\]|\\\\.)*\"|\[[^]]*\]|[^,}]*)" "$body" | head -n 1 | sed -E 's/^"[^"]*"://; s/^"//; s/"$//'
 }
 
-# A path as curl's -F takes it, whatever is in it.
+# Quotes a path for curl's -F.
 quoted() {
   local path=${1//\\/\\\\}
   printf '"%s"' "${path//\"/\\\"}"
 }
 
-# PATH STATUS ARGUMENTS…: the key is read from standard input, because arguments are seen by every user of the machine. Nothing is sent
-# again: a challenge is accepted once.
+# ask PATH STATUS ARGUMENTS…: curl reads the key from standard input, because every user of the machine can see
+# arguments. There are no retries, because a challenge is accepted once.
 ask() {
   local path=$1 wanted=$2 status
   shift 2
@@ -50,7 +50,7 @@ challenge)
   ;;
 check)
   [ $# -ge 9 ] || fail "$usage"
-  for file in "${@:3}"; do [ -r "$file" ] || fail "$file cannot be read"; done
+  for file in "${@:3}"; do [ -r "$file" ] || fail "cannot read $file"; done
   parts=(-F "challenge=$2" -F "image2=@$(quoted "$3")")
   for frame in "${@:4}"; do parts+=(-F "frame=@$(quoted "$frame")"); done
   ask upload/live 200 "${parts[@]}"

@@ -1,7 +1,8 @@
 // Check-in with a camera: the page takes three pictures, and this server compares them with the visitor's photos on file.
 //   FACEMATCH_KEY=… node server.mjs visitors
-// The photos of a visitor are visitors/NAME/*.jpg. The key needs the scope `match:person`. Browsers give a camera only to pages
-// of localhost or over HTTPS. It does not notice a photo that is held before the camera: someone should watch.
+// The photos of a visitor are visitors/NAME/*.jpg. The key needs the scope `match:person`. Browsers allow access to the
+// camera on localhost and with HTTPS only. The program does not detect a photo held in front of the camera, so someone
+// should watch.
 import { openAsBlob } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
@@ -33,7 +34,7 @@ const server = createServer(async (request, response) => {
   }
 });
 
-/** Status and body of the response to a form with the visitor's `name` and one to four `frame`s. */
+/** Returns status and body of the response to a form with the visitor's `name` and one to four `frame`s. */
 async function checkIn(form) {
   const name = form.get('name');
   const frames = form.getAll('frame').filter((frame) => frame instanceof Blob);

@@ -14,9 +14,9 @@ const app = express();
 
 app.post('/users/:id/verify', async (request, response) => {
   if (!/^[\w-]{1,64}$/.test(request.params.id)) return response.status(404).json({ error: 'unknown user' });
-  // Requires a length, because nothing else limits the memory that the form takes.
+  // Requires a Content-Length, because nothing else limits the memory for the form.
   const length = Number(request.headers['content-length']);
-  if (!(length <= maxBytes)) return response.status(413).json({ error: 'at most 10 MiB, please' });
+  if (!(length <= maxBytes)) return response.status(413).json({ error: 'send at most 10 MiB' });
 
   const reference = await readFile(join(folder, `${request.params.id}.jpg`)).catch(() => undefined);
   if (!reference) return response.status(404).json({ error: 'unknown user' });
@@ -26,7 +26,7 @@ app.post('/users/:id/verify', async (request, response) => {
   const form = new FormData();
   form.append('image1', new Blob([reference]), 'reference');
   form.append('image2', selfie, 'selfie');
-  // An impostor who holds the person's photo next to their own face must not match: only the largest face counts.
+  // Compares only the largest faces, so that an impostor cannot match by holding up the person's photo.
   form.append('auto_pair_best', 'false');
   // The key stays on this server; the browser never sees it.
   const upstream = await fetch(new URL('/API/v1.0/face/match/upload/advanced', FACEMATCH_URL), {
@@ -41,7 +41,7 @@ app.post('/users/:id/verify', async (request, response) => {
     const advice = result.warnings.map(({ detail }) => detail);
     return response.json({ verified: result.match, advice });
   }
-  // These statuses are about the photo, which the user can change; all others concern this server.
+  // The user can send another photo after these statuses; all others concern this server.
   const isAboutImage = [413, 415, 422].includes(upstream.status);
   if (!isAboutImage) console.error(upstream.status, result.code, result.request_id);
   return response
@@ -49,7 +49,7 @@ app.post('/users/:id/verify', async (request, response) => {
     .json({ error: isAboutImage ? result.detail : 'please try again later' });
 });
 
-/** The file of a field of a form. Rejects if there is none. */
+/** Returns the file of a form field. Rejects if there is none. */
 async function fileOf(request, name) {
   const headers = { 'content-type': request.headers['content-type'] ?? '' };
   const form = await new Response(Readable.toWeb(request), { headers }).formData();

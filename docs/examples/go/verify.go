@@ -2,8 +2,8 @@
 //
 //	FACEMATCH_KEY=... go run verify.go passport.jpg selfie.jpg
 //
-// The exit code is 0 for a match, 1 for none, 2 if the photos could not be compared. It waits and retries when the server
-// is busy, as Retry-After says.
+// The exit code is 0 for a match, 1 for no match, and 2 if the photos could not be compared. If the server is busy, the
+// program waits for the time in Retry-After and tries again.
 package main
 
 import (
@@ -20,7 +20,7 @@ import (
 
 const attempts = 3
 
-// result has the members that this program needs, of a comparison and of an error.
+// result has the members of a comparison and of an error that this program needs.
 type result struct {
 	Match      bool    `json:"match"`
 	Confidence float64 `json:"confidence_percent"`
@@ -41,18 +41,18 @@ func main() {
 	if err != nil {
 		fail(err.Error())
 	}
-	answer, err := send(form, contentType)
+	reply, err := send(form, contentType)
 	if err != nil {
 		fail(err.Error())
 	}
-	for _, warning := range answer.Warnings {
+	for _, warning := range reply.Warnings {
 		fmt.Fprintln(os.Stderr, warning.Detail)
 	}
-	if !answer.Match {
-		fmt.Printf("No match (%.1f %% is below the threshold of %g %%)\n", answer.Confidence, answer.Threshold)
+	if !reply.Match {
+		fmt.Printf("No match (%.1f %% is below the threshold of %g %%)\n", reply.Confidence, reply.Threshold)
 		os.Exit(1)
 	}
-	fmt.Printf("Match (%.1f %% ≥ %g %%)\n", answer.Confidence, answer.Threshold)
+	fmt.Printf("Match (%.1f %% ≥ %g %%)\n", reply.Confidence, reply.Threshold)
 }
 
 // formOf returns the body of a form with both images, and its Content-Type, which has the boundary.
@@ -76,7 +76,7 @@ func formOf(paths ...string) ([]byte, string, error) {
 	return body.Bytes(), form.FormDataContentType(), err
 }
 
-// send posts the form until the server has time for it, at most three times.
+// send posts the form, and tries up to three times if the server is busy.
 func send(form []byte, contentType string) (*result, error) {
 	server := os.Getenv("FACEMATCH_URL")
 	if server == "" {
@@ -99,18 +99,18 @@ func send(form []byte, contentType string) (*result, error) {
 		if err != nil {
 			return nil, err
 		}
-		var answer result
-		if err := json.Unmarshal(body, &answer); err != nil {
-			return nil, fmt.Errorf("%s, and no JSON: is a proxy in between?", response.Status)
+		var reply result
+		if err := json.Unmarshal(body, &reply); err != nil {
+			return nil, fmt.Errorf("%s: the response is not JSON; it may be from a proxy", response.Status)
 		}
 		switch {
 		case response.StatusCode == http.StatusOK:
-			return &answer, nil
+			return &reply, nil
 		case (response.StatusCode == 429 || response.StatusCode == 503) && attempt < attempts:
 			seconds, _ := strconv.Atoi(response.Header.Get("Retry-After"))
 			time.Sleep(time.Duration(max(seconds, 1)) * time.Second)
 		default:
-			return nil, fmt.Errorf("%s: %s (request %s)", answer.Code, answer.Detail, answer.RequestID)
+			return nil, fmt.Errorf("%s: %s (request %s)", reply.Code, reply.Detail, reply.RequestID)
 		}
 	}
 }

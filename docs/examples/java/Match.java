@@ -1,5 +1,5 @@
-// Compares two files: java Match.java one.jpg two.jpg. java.net.http has no forms, so the body is written as bytes:
-// an image that passes through a String is damaged, and every line ends with CRLF.
+// Compares two files: java Match.java one.jpg two.jpg. java.net.http does not support forms, so the program writes the
+// body itself. It writes bytes, because converting an image to a String would damage it. Every line ends with CRLF.
 import java.io.ByteArrayOutputStream;
 import java.net.URI;
 import java.net.http.*;

@@ -1,4 +1,4 @@
-// Serves the page and asks facematch, so that the API key and the reference photo never reach the browser.
+// Serves the page and calls facematch, so that the API key and the reference photo never reach the browser.
 //   FACEMATCH_URL=http://127.0.0.1:8080 FACEMATCH_KEY=… node server.mjs REFERENCE.jpg
 import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
@@ -14,7 +14,7 @@ if (reference === undefined || FACEMATCH_KEY === '') {
 const photo = await readFile(reference);
 const page = await readFile(new URL('index.html', import.meta.url));
 
-/** Sixteen frames of 480 pixels have some 500 KB. */
+/** Maximum body size. Sixteen frames of 480 pixels have about 500 KB. */
 const maxBody_bytes = 4 * 1024 * 1024;
 
 const ask = (path, body) =>
@@ -24,7 +24,7 @@ const ask = (path, body) =>
     body,
   });
 
-/** The form of the page, with the reference photo added. */
+/** Sends the page's form to facematch, with the reference photo. */
 async function check(request) {
   const sent = new Response(await bodyOf(request), {
     headers: { 'content-type': request.headers['content-type'] ?? '' },

@@ -1,14 +1,15 @@
-// The table of faces, in PostgreSQL (DATABASE_URL) or, without one, in PGlite: PostgreSQL within this process.
+// The table of faces, in PostgreSQL (DATABASE_URL) or in PGlite, which is PostgreSQL within this process.
 import { readFile } from 'node:fs/promises';
 
 /** @typedef {{ pack: string, version: string, accuracy_mode: string }} MadeBy */
-/** @typedef {{ id: string, embeddings: string[] }} Person in base64, as facematch gives and takes them */
+/** @typedef {{ id: string, embeddings: string[] }} Person with embeddings in facematch's base64 */
 
 /** Maximum number of photos of one person that facematch accepts. */
-const mostPhotos = 16;
+const maxPhotos = 16;
 
 /**
- * @param {{ url?: string | undefined, folder?: string }} [where] a PostgreSQL, or the folder of PGlite; in memory without both
+ * Opens the database and creates the table.
+ * @param {{ url?: string | undefined, folder?: string }} [where] URL of PostgreSQL, or folder of PGlite; default: in memory
  */
 export async function openDatabase({ url, folder } = {}) {
   const database = url ? await connect(url) : await startPGlite(folder);
@@ -18,7 +19,7 @@ export async function openDatabase({ url, folder } = {}) {
   return database;
 }
 
-/** Types the members of PGlite that the example uses. */
+/** Returns a client of PostgreSQL with the methods of PGlite that the example uses. */
 async function connect(url) {
   const { default: pg } = await import('pg');
   const client = new pg.Client({ connectionString: url });
@@ -40,7 +41,7 @@ export async function insertFace(database, { person, embedding, ...madeBy }) {
   );
 }
 
-/** Returns the number of people that a search among those of `madeBy` compares. */
+/** Returns the number of people with embeddings of this pack, version and mode. */
 export async function countPeople(database, madeBy) {
   const sql = `SELECT count(DISTINCT person)::int AS n FROM faces WHERE (pack, version, accuracy_mode) = ($1, $2, $3)`;
   const { rows } = await database.query(sql, values(madeBy));
@@ -48,12 +49,12 @@ export async function countPeople(database, madeBy) {
 }
 
 /**
- * The people of the `rows` nearest faces by cosine, each with all photos, the newest first. All are of the same pack, version and mode.
+ * Returns the people of the `rows` nearest faces by cosine, each with all photos of the same pack, version and mode, newest first.
  * @param {MadeBy & { embeddings: string[] }} probe
  * @returns {Promise<Person[]>}
  */
 export async function nearestPeople(database, { embeddings, ...madeBy }, rows = 50) {
-  const sql = `SELECT person AS id, (array_agg(embedding::text ORDER BY id DESC))[1:${mostPhotos}] AS photos FROM faces
+  const sql = `SELECT person AS id, (array_agg(embedding::text ORDER BY id DESC))[1:${maxPhotos}] AS photos FROM faces
     WHERE (pack, version, accuracy_mode) = ($1, $2, $3) AND person IN (
       SELECT person FROM (SELECT person FROM faces WHERE (pack, version, accuracy_mode) = ($1, $2, $3)
         ORDER BY embedding <=> $4 LIMIT $5) AS nearest)
@@ -64,22 +65,22 @@ export async function nearestPeople(database, { embeddings, ...madeBy }, rows = 
 
 const values = ({ pack, version, accuracy_mode }) => [pack, version, accuracy_mode];
 
-/** Base64 of little-endian 32-bit floats → numbers. */
+/** Decodes base64 of little-endian 32-bit floats. */
 function numbersOf(base64) {
   const bytes = Buffer.from(base64, 'base64');
   return Array.from({ length: bytes.length / 4 }, (_, i) => bytes.readFloatLE(4 * i));
 }
 
-/** → pgvector's text. */
+/** Converts an embedding to pgvector's text format. */
 export const toVector = (base64) => JSON.stringify(numbersOf(base64));
 
-/** Several of one person, whose sum has the direction of their mean. */
+/** Returns the sum of the embeddings, which has the direction of their mean, in pgvector's text format. */
 function sumOf(embeddings) {
   const [first, ...others] = embeddings.map(numbersOf);
   return JSON.stringify(first.map((number, i) => others.reduce((sum, other) => sum + other[i], number)));
 }
 
-/** Parses it back. PostgreSQL writes enough digits to restore the same float. */
+/** Converts pgvector's text format to base64. PostgreSQL writes enough digits to restore the same floats. */
 function fromVector(text) {
   return Buffer.from(Float32Array.from(JSON.parse(text)).buffer).toString('base64');
 }

@@ -1,11 +1,11 @@
 #!/usr/bin/env node
-// People in a database, by the client for Node: where you copy the example to, copy that file as well.
+// Enrols and identifies people with a database. Uses the client for Node: if you copy the example, also copy that file.
 //   FACEMATCH_KEY=… [DATABASE_URL=postgresql://…] node people.mjs enrol FOLDER
-// Puts the faces of a folder's images into the database: FOLDER/PERSON.jpg, or several as FOLDER/PERSON/any.jpg.
-// Exit code 1 when anything was left out.
+// Stores the faces of a folder's images: FOLDER/PERSON.jpg, or FOLDER/PERSON/any.jpg if a person has several images.
+// Exits with code 1 if an image was rejected.
 //   FACEMATCH_KEY=… [DATABASE_URL=postgresql://…] node people.mjs identify IMAGE…
-// Searches the database for the person in this image, or in these images of one person. Exits with 1 if there is no match.
-// The key has the scopes `embed` and `match:embeddings`. Without DATABASE_URL the database is PGlite, in the folder faces-database.
+// Searches the database for the person in the image, or in several images of one person. Exits with code 1 if nobody matches.
+// The key needs the scopes `embed` and `match:embeddings`. Without DATABASE_URL, the database is PGlite in the folder faces-database.
 import { readdir, readFile } from 'node:fs/promises';
 import { join, parse, relative, sep } from 'node:path';
 import { argv, env } from 'node:process';
@@ -14,9 +14,9 @@ import { FacematchClient } from '../../../dist/client/facematch.mjs';
 import { countPeople, insertFace, nearestPeople, openDatabase } from './database.mjs';
 
 /** @typedef {{ id: string, match: boolean, confidence_percent: number, extrapolated: boolean }} Found */
-/** @typedef {{ id: string, problem: { detail: string } }} Uncompared whose photos in the database disagree */
+/** @typedef {{ id: string, problem: { detail: string } }} Uncompared person whose photos in the database disagree */
 
-/** The largest face of an image, and how many there are. Rejects with the client's error. */
+/** Returns the largest face of an image, and the number of faces. Rejects with the client's error. */
 export async function embed(client, file, fields = {}) {
   const { image, embedding } = await client.embed(await readFile(file), { ...fields, face_index: 0 });
   const { pack, version, accuracy_mode } = embedding;
@@ -29,14 +29,14 @@ export async function embed(client, file, fields = {}) {
 /** Enrols the photos in the database. Returns their number, and the rejected files with the reason. */
 export async function enrol(client, database, folder) {
   let enrolled = 0;
-  const leftOut = [];
+  const rejected = [];
   const tried = async (file, act) => {
     try {
       return await act();
     } catch (error) {
       // Errors of the image, or of photos that do not show one person: other photos may succeed.
       if (![413, 415, 422].includes(error.status)) throw error;
-      leftOut.push({ file, reason: `${error.code}: ${error.message}` });
+      rejected.push({ file, reason: `${error.code}: ${error.message}` });
     }
   };
   for (const [person, files] of await peopleOf(folder)) {
@@ -45,19 +45,19 @@ export async function enrol(client, database, folder) {
       // Stored embeddings are compared many times, so they must be of good quality and of one person.
       const found = await tried(file, () => embed(client, file, { reject_low_quality: true }));
       if (found?.faces === 1) good.push(found.face);
-      else if (found) leftOut.push({ file, reason: `${found.faces} faces: whose is it?` });
+      else if (found) rejected.push({ file, reason: `it shows ${found.faces} faces` });
     }
     // A photo of another person would make the mean embedding wrong, so either all photos are stored or none.
     const agreeing = await tried(join(folder, person), () => checkAgreement(client, good));
     for (const face of agreeing ?? []) await insertFace(database, { person, ...face });
     enrolled += agreeing?.length ?? 0;
   }
-  return { enrolled, leftOut };
+  return { enrolled, rejected };
 }
 
 /**
- * Sends at most as many photos as the server compares in one request. Rejects with the client's error if one
- * shows another person.
+ * Checks that the photos show one person, and returns them: at most 16, the maximum of a request. Rejects with the
+ * client's error if a photo shows another person.
  */
 async function checkAgreement(client, faces) {
   const some = faces.slice(0, 16);
@@ -68,7 +68,7 @@ async function checkAgreement(client, faces) {
   return some;
 }
 
-/** Files by person: the first folder below, or else the file's name. */
+/** Returns the files by person. The name of a person is that of the subfolder, or otherwise that of the file. */
 async function peopleOf(folder) {
   const entries = await readdir(folder, { withFileTypes: true, recursive: true });
   const people = new Map();
@@ -106,10 +106,10 @@ function describeResult({ id: person, problem, match, confidence_percent, extrap
 /** Runs the command line; returns true if everything succeeded. */
 const commands = {
   async enrol(client, database, [folder]) {
-    const { enrolled, leftOut } = await enrol(client, database, folder);
-    for (const { file, reason } of leftOut) console.error(`${file} was left out: ${reason}`);
+    const { enrolled, rejected } = await enrol(client, database, folder);
+    for (const { file, reason } of rejected) console.error(`rejected ${file}: ${reason}`);
     console.log(`enrolled: ${enrolled}`);
-    return leftOut.length === 0;
+    return rejected.length === 0;
   },
   async identify(client, database, files) {
     const { searched, results } = await identify(client, database, files);
@@ -124,7 +124,7 @@ if (import.meta.url === pathToFileURL(argv[1]).href) {
   const { FACEMATCH_URL: url = 'http://127.0.0.1:8080', FACEMATCH_KEY: key, DATABASE_URL } = env;
   if (!(name in commands) || paths.length === 0)
     throw new Error('usage: people.mjs enrol FOLDER, or people.mjs identify IMAGE…');
-  if (!key) throw new Error('put your API key into FACEMATCH_KEY');
+  if (!key) throw new Error('set FACEMATCH_KEY to your API key');
   const database = await openDatabase({ url: DATABASE_URL, folder: 'faces-database' });
   const isWell = await commands[name](new FacematchClient({ url, key }), database, paths);
   await database.close();

@@ -1,11 +1,11 @@
 <?php
-// PHP: a page with a form for two photos, and its result.
+// PHP: a page with a form for two photos, and the result of the comparison.
 //   FACEMATCH_KEY=... php -S 127.0.0.1:8000 index.php
-// Needs the extension curl. Set upload_max_filesize=10M and post_max_size=21M in php.ini.
+// Requires the extension curl. Set upload_max_filesize=10M and post_max_size=21M in php.ini.
 
 declare(strict_types=1);
 
-/** What to tell the user about two uploaded files. */
+/** Returns the message for the user about two uploaded files. */
 function verify(array $one, array $two): string
 {
     foreach ([$one, $two] as $file) {
@@ -36,7 +36,7 @@ function verify(array $one, array $two): string
         return 'The face service is not reachable.';
     }
     if ($status !== 200) {
-        // 413, 415 and 422 are about the photos; the user can do something about them.
+        // After 413, 415 and 422 the user can send other photos.
         return in_array($status, [413, 415, 422], true) ? $result['detail'] : 'Please try again later.';
     }
     return $result['match'] ? 'The photos match.' : 'The photos do not match.';

@@ -3,8 +3,8 @@
 
     FACEMATCH_KEY=... python3 compare_pairs.py pairs.csv > results.csv
 
-pairs.csv has the columns image1 and image2. Needs Python 3.9 and, next to this file or in PYTHONPATH, facematch.py of
-docs/clients, which waits and retries when the server asks for it. The exit code is 1 if a pair could not be compared.
+pairs.csv has the columns image1 and image2. Requires Python 3.9, and facematch.py of docs/clients next to this file or
+in PYTHONPATH, which retries if the server is busy. The exit code is 1 if a pair could not be compared.
 """
 
 import csv
@@ -18,7 +18,7 @@ client = FacematchClient(os.environ.get("FACEMATCH_URL", "http://127.0.0.1:8080"
 
 
 def compare(pair):
-    """One row of the result: the pair, and either its score or what is wrong."""
+    """Returns one row of the result: the pair, and either its score or the error."""
     try:
         result = client.match(pair["image1"], pair["image2"])
     except OSError as error:

@@ -1,5 +1,5 @@
-# Compares two files: ruby match.rb one.jpg two.jpg. With multipart/form-data, set_form sends files; otherwise Ruby
-# sends another kind of form. The files are opened as binary.
+# Compares two files: ruby match.rb one.jpg two.jpg. Without 'multipart/form-data', set_form would send a URL-encoded
+# form. The files are opened in binary mode.
 require 'net/http'
 
 url = URI("#{ENV['FACEMATCH_URL']}/API/v1.0/face/match/upload")

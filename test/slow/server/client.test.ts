@@ -384,7 +384,7 @@ describe.skipIf(!hasPython)('the client for Python', () => {
     async (given) => {
       const call = `facematch.FacematchClient("http://x", "k").match(${given}, "two.jpg")`;
       const { stderr } = await python(['-c', `import facematch; ${call}`], targetOf());
-      expect(stderr).toMatch(/TypeError: image1 is \w+: give bytes, or the path of a file\n$/);
+      expect(stderr).toMatch(/TypeError: image1 is \w+: pass bytes, or the path of a file\n$/);
     },
   );
 

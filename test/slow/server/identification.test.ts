@@ -38,7 +38,7 @@ beforeAll(async () => {
 
 describe('the people of a folder', () => {
   test('are enrolled, with several photos of one', async () => {
-    expect(await enrol(client, database, file('people'))).toEqual({ enrolled: 8, leftOut: [] });
+    expect(await enrol(client, database, file('people'))).toEqual({ enrolled: 8, rejected: [] });
   });
 
   test('are found again: the right one first, and alone, with all of her photos', async () => {
@@ -82,7 +82,7 @@ test('omits photos of two people under one name', async () => {
   for (const name of ['visitor.jpg', 'stranger.jpg']) copyFileSync(file(name), file(`mixed/anna/${name}`));
   expect(await enrol(client, database, file('mixed'))).toEqual({
     enrolled: 0,
-    leftOut: [{ file: file('mixed/anna'), reason: expect.stringMatching(/^photos_disagree: /) }],
+    rejected: [{ file: file('mixed/anna'), reason: expect.stringMatching(/^photos_disagree: /) }],
   });
 });
 
@@ -91,7 +91,7 @@ test('omits and names an unusable image', async () => {
   await (cutOuts() as Sharp[])[0]!.resize(60).jpeg().toFile(file('poor/small.jpg'));
   expect(await enrol(client, database, file('poor'))).toEqual({
     enrolled: 0,
-    leftOut: [{ file: file('poor/small.jpg'), reason: expect.stringMatching(/^\w+: /) }],
+    rejected: [{ file: file('poor/small.jpg'), reason: expect.stringMatching(/^\w+: /) }],
   });
 });
 

@@ -1,5 +1,6 @@
 // Next.js (App Router): POST /verify with a form that has the files `document` and `selfie`.
-// FACEMATCH_URL and FACEMATCH_KEY are variables of the server; without NEXT_PUBLIC_ they never reach the browser.
+// FACEMATCH_URL and FACEMATCH_KEY are environment variables of the server. Without the prefix NEXT_PUBLIC_, Next.js never
+// sends them to the browser.
 
 export const runtime = 'nodejs';
 
@@ -8,7 +9,7 @@ const maxBytes = 20 * 1024 ** 2;
 export async function POST(request) {
   const { FACEMATCH_URL = 'http://127.0.0.1:8080', FACEMATCH_KEY = '' } = process.env;
   const length = Number(request.headers.get('content-length'));
-  if (length > maxBytes) return Response.json({ error: 'at most 20 MiB, please' }, { status: 413 });
+  if (length > maxBytes) return Response.json({ error: 'send at most 20 MiB' }, { status: 413 });
   const form = await request.formData().catch(() => undefined);
   const [document, selfie] = [form?.get('document'), form?.get('selfie')];
   if (!(document instanceof Blob && selfie instanceof Blob))
