@@ -1,5 +1,5 @@
-// Measures how long the worst bodies of the largest size keep the main thread: CPU time of reading one in a
-// single call, and of its longest turn.
+// Measures the main thread's CPU time for the most expensive bodies of the maximum size: for the whole body, and for
+// the longest turn of the event loop.
 //   node bench/body-turns.mjs [--mib 20] [--rounds 5] [--json]
 // --mib     FACEMATCH_MAX_BODY_BYTES in MiB
 import { randomFillSync } from 'node:crypto';
@@ -17,7 +17,7 @@ import { form } from '../test/support/load.mjs';
 import { claim, flags, MiB, quantile, report, round1 } from '../test/support/report.mjs';
 
 const options = flags({ mib: 20, rounds: 5, json: false });
-const longest_ms = 20;
+const max_turn_ms = 20;
 const max_body_bytes = options.mib * MiB;
 const limits = { max_parts: 16, max_field_bytes: 1024, max_image_bytes: max_body_bytes };
 const json_bytes = jsonLimit({ max_body_bytes, upload_memory_bytes: Math.max(256 * MiB, max_body_bytes) });
@@ -68,7 +68,7 @@ const forms = {
   ],
 };
 
-/** Copies a text into growable shared memory, in which bodies arrive. */
+/** Copies a string or bytes into growable shared memory, like the server's body buffers. */
 function shared(text) {
   const bytes = Buffer.from(text);
   const memory = new SharedArrayBuffer(bytes.length, { maxByteLength: bytes.length });
@@ -92,10 +92,10 @@ const cases = [
 ];
 
 setFlagsFromString('--expose-gc');
-/** Called before a measurement, because making the bodies leaves garbage. */
+/** Called before each measurement, because creating the bodies leaves garbage. */
 const collectGarbage = runInNewContext('gc');
 
-/** Calls `run`, and returns the CPU milliseconds of this process. */
+/** Calls `run`, and returns the CPU time that it took, in milliseconds. */
 function cpuMs(run) {
   const before = process.cpuUsage();
   run();
@@ -103,7 +103,7 @@ function cpuMs(run) {
   return (user + system) / 1000;
 }
 
-/** Runs a turn; returns false if it was the last one. */
+/** Runs one turn. Returns false if the body has been read completely or was rejected. */
 function turn(steps) {
   for (let cost = 0; cost < turn_cost; ) {
     try {
@@ -130,10 +130,10 @@ for (const [what, make, read] of cases) {
     const steps = read(make());
     const times = [];
     collectGarbage();
-    for (let goesOn = true; goesOn; )
+    for (let hasNext = true; hasNext; )
       times.push(
         cpuMs(() => {
-          goesOn = turn(steps);
+          hasNext = turn(steps);
         }),
       );
     // The first round warms up.
@@ -148,14 +148,14 @@ for (const [what, make, read] of cases) {
 }
 const worst = table.toSorted((a, b) => b.longest_ms - a.longest_ms)[0];
 report({
-  title: `Reading the worst bodies of ${options.mib} MiB, in turns of the event loop`,
+  title: `Reading the most expensive bodies of ${options.mib} MiB, in turns of the event loop`,
   facts: { table },
   claims: [
     claim(
-      'CPU time of the longest turn, median of all rounds, in ms',
+      'CPU time of the longest turn in ms, median over rounds',
       `${worst.longest_ms} (${worst.what})`,
-      `at most ${longest_ms}`,
-      worst.longest_ms <= longest_ms,
+      `at most ${max_turn_ms}`,
+      worst.longest_ms <= max_turn_ms,
     ),
   ],
   json: options.json,

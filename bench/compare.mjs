@@ -1,12 +1,13 @@
 // Compares facematch with its peers and with the limit of the machine:
 //   npm run bench -- [--quick] [--with NAME] [--contenders NAME,…] [--only SCENARIO,…] [--rounds N] [--seconds S] [--out FILE] [--json]
 //   npm run bench -- --report [--out FILE]
-// --quick       one round of the cells that the figures need; two minutes
-// --with        contenders that are left out otherwise: opencv4nodejs, which takes long to set up; facematch-node
-// --contenders, --only  only these
-// --out         where the results go (build/bench/results.json)
-// --json        the results on standard output, and nothing else there
-// --report      measures nothing: puts the results into docs/research/benchmarks.md
+// --quick       one round of the measurements that the figures need; takes two minutes
+// --with        also measure these contenders: opencv4nodejs, whose setup takes ten minutes, or facematch-node
+// --contenders  measure only these contenders
+// --only        measure only these scenarios
+// --out         results file (default: build/bench/results.json)
+// --json        print only the results, as JSON
+// --report      do not measure; write the results file into docs/research/benchmarks.md
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { SetupError } from '../scripts/lib/run.mjs';
@@ -16,18 +17,24 @@ import { consoleText, resultsText, writePage } from './compare/page.mjs';
 import { planOf } from './compare/plan.mjs';
 import { kindOf, pairsOf, scenarios } from './compare/requests.mjs';
 import { figuresOf, rowsOf } from './compare/results.mjs';
-import { carryOut } from './compare/run.mjs';
+import { runPlan } from './compare/run.mjs';
 import { contenders, versionsOf } from './contenders/index.mjs';
 import { setUp } from './lib/setup.mjs';
 
 /**
- * A fresh server gets `settle_s` of load before its first window: some thousands of requests, until JIT
- * compilation is complete, as in a server that has run for a minute. `warm_s` of load precede every window of
- * `seconds`, which has at least `least` responses if they arrive in time. A round has `turns` windows of each
- * cell that figures use, and one of the others.
+ * `settle_s`: seconds of load on a new server before its first window, until JIT compilation is complete. `warm_s`:
+ * seconds of load before each window. `seconds`: length of a window, which is extended until it has `min_responses`.
+ * `turns`: number of windows per round of each cell that a figure uses; other cells have one. `pairs_checked`: number
+ * of pairs whose responses are checked before the load.
  */
-const thorough = { rounds: 2, turns: 4, seconds: 4, settle_s: 25, warm_s: 1.5, least: 30, pairs_checked: 8 };
-const quick = { rounds: 1, turns: 1, seconds: 1.2, settle_s: 2, warm_s: 0.7, least: 4, pairs_checked: 4 };
+const thorough = {
+  ...{ rounds: 2, turns: 4, seconds: 4, settle_s: 25, warm_s: 1.5 },
+  ...{ min_responses: 30, pairs_checked: 8 },
+};
+const quick = {
+  ...{ rounds: 1, turns: 1, seconds: 1.2, settle_s: 2, warm_s: 0.7 },
+  ...{ min_responses: 4, pairs_checked: 4 },
+};
 
 const given = flags({
   ...{ quick: false, json: false, report: false, with: '', contenders: '', only: '' },
@@ -35,13 +42,13 @@ const given = flags({
 });
 const file = resolve(given.out);
 
-/** Returns the words of a flag; all of `list` without it. Throws an Error with a readable line. */
+/** Returns the values of a flag, or all of `list` without the flag. Throws a SetupError for an unknown value. */
 function someOf(name, list) {
   if (given[name] === '') return list;
   const words = given[name].split(',');
   const wrong = words.find((word) => !list.includes(word));
   if (wrong === undefined) return words;
-  throw new SetupError(`--${name}: expected some of ${list.join(', ')} but received ${wrong}`);
+  throw new SetupError(`--${name}: unknown value ${wrong}; expected values of ${list.join(', ')}`);
 }
 
 function readOptions() {
@@ -75,10 +82,10 @@ async function measure() {
       return [name, { title, how, versions: versionsOf(packages) }];
     });
   const say = (text) => process.stderr.write(`${text}\n`);
-  const { windows, checks, failures } = await carryOut(plan, options, progress);
+  const { windows, checks, failures } = await runPlan(plan, options, progress);
   progress('');
   const results = {
-    schema: 2,
+    schema: 3,
     environment: environment(),
     options,
     contenders: Object.fromEntries(described),

@@ -1,11 +1,11 @@
-// Measures the time from `git clone` to the first answer.
+// Measures the time from `git clone` to the first response. Clones the last commit into a new folder, and runs
+// `npm run demo` there. Half of the time is compilation, so run nothing else on the machine.
 //   node bench/first-response.mjs [--fresh [--suite bookworm] [--node 24] [--arch arm64]]
-// Clones the last commit into a new folder and runs `npm run demo` there.
-//   --fresh  in a Debian of its own with only Node, npm and git, as root: Debian packages, npm packages and the model pack are
-//            downloaded as on a new machine. Creating the Debian is not counted.
-//   --suite  of that Debian; --node: the major version of Node
-//   --arch   for a processor that the kernel has an emulator for (deploy/prove-arm64); nothing is claimed about time
-// Keep the machine quiet meanwhile: half of the time is compilation.
+//   --fresh  run in a new Debian with only Node.js, npm and git, which downloads all packages and models. Needs root. The
+//            time to create the Debian does not count.
+//   --suite  release of that Debian
+//   --node   major version of Node.js
+//   --arch   CPU that the kernel emulates (see deploy/prove-arm64); makes no claim about time
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -15,13 +15,13 @@ import { debootstrap, furnish, inside, requireTools } from '../scripts/lib/debia
 import { root } from '../test/support/programs.mjs';
 import { claim, flags, report } from '../test/support/report.mjs';
 
-const most_s = 300;
+const max_s = 300;
 const { fresh, suite, arch, node } = flags({ fresh: false, suite: '', arch: process.arch, node: '' });
 const emulated = arch !== process.arch;
 if ((emulated || node) && !fresh) throw new Error('--arch and --node need --fresh');
 if (fresh) requireTools('--fresh');
 
-/** Runs a command, shows its standard error and returns its standard output. Throws if it fails. */
+/** Runs a command, shows its standard error, and returns its standard output. Throws if the command fails. */
 function run([command, ...args], { env = process.env } = {}) {
   const { status, signal, error, stdout } = spawnSync(command, args, {
     env,
@@ -30,7 +30,7 @@ function run([command, ...args], { env = process.env } = {}) {
     maxBuffer: 2 ** 26,
   });
   if (status !== 0)
-    throw error ?? new Error(`${stdout.slice(-20_000)}\n${command} ended with ${status ?? signal}`);
+    throw error ?? new Error(`${stdout.slice(-20_000)}\n${command} failed with ${status ?? signal}`);
   return stdout;
 }
 
@@ -41,7 +41,7 @@ try {
     const debian = join(folder, 'debian');
     run(debootstrap(debian, suite || thisRelease(), arch));
     mkdirSync(join(debian, 'home/fresh'));
-    // The origin must be reachable inside the new Debian.
+    // Clones the repository into the new Debian, where the original path does not exist.
     run(['git', 'clone', '--quiet', '--bare', `file://${root}`, join(debian, 'origin.git')]);
     const wrap = (command) => inside(debian, command);
     const env = {
@@ -56,12 +56,14 @@ try {
   const stdout = run(wrap(['npm', '--prefix', `${home}/facematch`, 'run', 'demo', '--', '--json']), { env });
   const seconds = Math.round((performance.now() - start) / 100) / 10;
   const { match } = JSON.parse(stdout.slice(stdout.indexOf('{\n')));
-  const claims = [claim('the answer', match ? 'a match' : 'no match', 'a match', match === true)];
-  if (!emulated) claims.push(claim('in all', `${seconds} s`, `at most ${most_s} s`, seconds <= most_s));
+  const claims = [claim('result of the demo', match ? 'match' : 'no match', 'match', match === true)];
+  if (!emulated) claims.push(claim('total time', `${seconds} s`, `at most ${max_s} s`, seconds <= max_s));
   report({
-    title: `From git clone to the first answer: ${seconds} s`,
+    title: `From git clone to the first response: ${seconds} s`,
     facts: {
-      machine: fresh ? `a fresh Debian ${suite || thisRelease()}` : 'this one, with its packages and caches',
+      machine: fresh
+        ? `a fresh Debian ${suite || thisRelease()}`
+        : 'this machine, with its packages and caches',
       node: run(wrap(['node', '--version']), { env }).trim(),
       on_disk: fresh ? `${run(wrap(['du', '-sm', home])).split('\t')[0]} MB` : undefined,
       processor: emulated ? `${arch}, emulated` : arch,

@@ -1,7 +1,9 @@
-// Coverage-guided fuzzing of decode() (native/fuzz): libFuzzer changes images of each format, and keeps what reaches new code.
+// Fuzzes decode() with libFuzzer (native/fuzz), which mutates images of each format and keeps inputs that reach new
+// code.
 //   node bench/fuzz-decode.mjs [--seconds 60] [--json]
-// --seconds  of all formats together
-// What breaks it is kept in build/fuzz/findings. To repeat one: build/fuzz/native/fuzz/facematch_fuzz_decode FILE
+// --seconds  total time for all formats
+// Inputs that cause a fault are kept in build/fuzz/findings. To repeat one, run
+// build/fuzz/native/fuzz/facematch_fuzz_decode FILE
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -20,14 +22,16 @@ const signatures = {
   webp: (bytes) => bytes.subarray(8, 12).equals(Buffer.from('WEBP')),
 };
 /**
- * Maximum size, with room for tens of thousands of chunks, each of which costs little: 320 KB of them have
- * blocked a decoder for 5 seconds.
+ * Maximum size of an input. 1 MiB has room for tens of thousands of chunks; 320 KB of them once blocked a decoder for
+ * 5 s.
  */
-const most_bytes = 1024 * 1024;
-/** An image that takes this long does not check its budget, which is one second of CPU time. */
-const most_seconds = 20;
+const max_bytes = 1024 * 1024;
+/**
+ * Maximum time of an input. The CPU budget is one second, so a longer time means that the decoder ignores the budget.
+ */
+const max_seconds = 20;
 /** Maximum memory of the process, and of one allocation. */
-const most_mib = 1024;
+const max_mib = 1024;
 
 const options = flags({ seconds: 60, json: false });
 const formats = Object.keys(signatures);
@@ -35,17 +39,20 @@ const findings = join(root, 'build/fuzz/findings');
 const program = join(root, 'build/fuzz/native/fuzz/facematch_fuzz_decode');
 
 async function build() {
-  const how = { cwd: root, advice: 'The fuzzer did not build. It needs clang-19 and libclang-rt-19-dev.' };
+  const how = {
+    cwd: root,
+    advice: 'The fuzzer could not be built. The build needs clang-19 and libclang-rt-19-dev.',
+  };
   await run('cmake', ['--preset', 'fuzz', '--log-level=ERROR'], how);
   await run('cmake', ['--build', '--preset', 'fuzz', '--parallel', '2'], how);
 }
 
-/** The specimens of the tests, and the damaged images of ../shared if they exist. */
+/** Returns the images of the C++ tests, and the damaged images in ../shared if they exist. */
 function seeds(scratch) {
-  const drawn = join(scratch, 'drawn');
-  mkdirSync(drawn);
-  execFileSync(program, { env: { ...process.env, FACEMATCH_SEEDS: drawn } });
-  const folders = [drawn, sharedData('corrupt')].filter((folder) => folder !== undefined);
+  const generated = join(scratch, 'generated');
+  mkdirSync(generated);
+  execFileSync(program, { env: { ...process.env, FACEMATCH_SEEDS: generated } });
+  const folders = [generated, sharedData('corrupt')].filter((folder) => folder !== undefined);
   return folders.flatMap((folder) =>
     readdirSync(folder, { recursive: true, withFileTypes: true })
       .filter((entry) => entry.isFile())
@@ -60,11 +67,11 @@ const figure = (output, name) =>
 async function fuzz(format, files, scratch) {
   const corpus = join(scratch, format);
   mkdirSync(corpus);
-  for (const file of files.filter((bytes) => bytes.length <= most_bytes && signatures[format](bytes)))
+  for (const file of files.filter((bytes) => bytes.length <= max_bytes && signatures[format](bytes)))
     writeFileSync(join(corpus, createHash('sha1').update(file).digest('hex')), file);
   const how = [
     `-max_total_time=${Math.max(1, Math.round(options.seconds / formats.length))}`,
-    ...[`-max_len=${most_bytes}`, '-len_control=0', `-timeout=${most_seconds}`, `-rss_limit_mb=${most_mib}`],
+    ...[`-max_len=${max_bytes}`, '-len_control=0', `-timeout=${max_seconds}`, `-rss_limit_mb=${max_mib}`],
     ...['-report_slow_units=2', '-print_final_stats=1'],
     ...[`-dict=${join(root, `native/fuzz/${format}.dict`)}`, `-artifact_prefix=${findings}/${format}-`],
   ];
@@ -84,7 +91,10 @@ async function fuzz(format, files, scratch) {
   return {
     format,
     ended: signal ?? code,
-    fault: finding < 0 ? `it ended with ${signal ?? code}` : lines.slice(finding, finding + 12).join('\n'),
+    fault:
+      finding < 0
+        ? `the fuzzer exited with ${signal ?? code}`
+        : lines.slice(finding, finding + 12).join('\n'),
     seeds: files.filter(signatures[format]).length,
     executions: figure(output, 'number_of_executed_units'),
     edges: figure(output, ' cov'),
@@ -105,7 +115,7 @@ report({
   facts: Object.fromEntries(results.map((one) => [one.format, without(one, 'format', 'fault')])),
   claims: results.map(({ format, ended, fault, executions }) =>
     claim(
-      `${format}: any bytes are an error or a valid image`,
+      `${format}: any input returns an error or a valid image`,
       ended === 0 ? `${executions} executions without a finding` : `${fault}\nkept in ${findings}`,
       'no finding',
       ended === 0 && executions > 0,

@@ -1,11 +1,11 @@
-// Fuzzes the server: seeded hostile requests to the real program, whose workers load the addon built with AddressSanitizer and
+// Fuzzes the server with hostile requests from a seed. The workers load the addon built with AddressSanitizer and
 // UndefinedBehaviorSanitizer.
 //   node bench/fuzz-server.mjs [--requests 100000] [--seed 1] [--heavy 300] [--plain] [--hurry] [--first 0] [--http auto] [--json]
-// --heavy   so many bodies of 20 MiB follow, one by one, and the main thread's time for each is compared with that for images
-// --plain   the release addon, for resident memory without that of a sanitizer
-// --hurry   does not wait for timeouts of the server: clients without a response leave after a second
-// --http    what speaks HTTP: uws, node or auto
-// --first   begins at that request, to repeat one: --first 4711 --requests 1
+// --heavy   number of bodies of 20 MiB to send afterwards; measures the main thread's CPU time for each
+// --plain   use the release addon, to measure resident memory without a sanitizer
+// --hurry   disconnect clients that have no response after a second, instead of waiting for the server's timeouts
+// --http    HTTP server: uws, node or auto
+// --first   number of the first request; to repeat one: --first 4711 --requests 1
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { connect } from 'node:net';
@@ -31,34 +31,34 @@ const options = flags({
   http: 'auto',
   json: false,
 });
-/** The server's own timeouts end every connection long before. */
+/** Maximum time of a connection. The server's own timeouts are much shorter. */
 const bound_ms = 45_000;
 const clients = 12;
-/** Connections that may wait for a timeout of the server while others are served. */
+/** Maximum number of connections that wait for a timeout of the server. */
 const max_lingering = 400;
-const rss_limit = 0.05;
-/** The largest body that a server accepts by default. */
+const max_rss_growth = 0.05;
+/** Default maximum body size of the server. */
 const heavy_bytes = 20 * MiB;
-/** Maximum ratio of the main thread's time for a body to that for images of the same size. */
-const heavy_limit = 4;
+/** Maximum ratio of the main thread's CPU time for a body to its CPU time for images of the same size. */
+const max_heavy_ratio = 4;
 
 function sanitizers() {
   const addon = join(root, 'build/asan/Release/facematch.node');
   if (!existsSync(addon)) {
     process.stderr.write(
-      `There is no ${addon}. Build it with: node scripts/test.mjs native (or try --plain)\n`,
+      `${addon} does not exist. Build it with node scripts/test.mjs native, or use --plain.\n`,
     );
     process.exit(2);
   }
-  // The existing one may be of another commit.
+  // The existing build may be out of date.
   execFileSync('cmake', ['--build', join(root, 'build/asan'), '--target', 'facematch'], { stdio: 'ignore' });
   const library = (name) => execFileSync('gcc', [`-print-file-name=${name}`], { encoding: 'utf8' }).trim();
   return {
     FACEMATCH_ADDON: addon,
     LD_PRELOAD: `${library('libasan.so')} ${library('libubsan.so')}`,
-    // A small quarantine, because freed memory in it counts as resident, and one frame of each allocation's stack, because every
-    // stack that was ever seen is kept: 70 MiB after 4,000 requests, and more all the time. To see whole ones, repeat the request with
-    // ASAN_OPTIONS=malloc_context_size=30. Leaks show as growth: Node frees little at exit.
+    // A small quarantine, because freed memory in it counts as resident. Only one stack frame per allocation, because
+    // ASan keeps every distinct stack, which took 70 MiB after 4,000 requests. For whole stacks, repeat the request
+    // with ASAN_OPTIONS=malloc_context_size=30. Leak detection is off, because Node.js frees little memory at exit.
     ASAN_OPTIONS: `detect_leaks=0:abort_on_error=1:quarantine_size_mb=8:thread_local_quarantine_size_kb=64:allocator_release_to_os_interval_ms=500:malloc_context_size=1:${process.env.ASAN_OPTIONS ?? ''}`,
     UBSAN_OPTIONS: 'print_stacktrace=1:abort_on_error=1',
   };
@@ -70,12 +70,12 @@ const server = await startServer({
     ...(options.plain ? {} : sanitizers()),
     FACEMATCH_HTTP: options.http,
     FACEMATCH_WORKERS: '2',
-    // Large enough for all clients at once, because one against sixteen counts as many images.
+    // Large enough for all clients, because a one-to-many match counts once for each image.
     FACEMATCH_QUEUE_CAPACITY: '200',
     FACEMATCH_ENDPOINTS: endpointIds.join(','),
     FACEMATCH_UPLOAD_IDLE_TIMEOUT_S: '2',
     FACEMATCH_UPLOAD_TIMEOUT_MS: '4000',
-    // Some requests have wrong keys, and must not be slowed down.
+    // Some requests have wrong keys, and must not be rate-limited.
     FACEMATCH_AUTH_FAILURES_PER_MINUTE: '60000',
     FACEMATCH_AUTH_FAILURE_BURST: '60000',
   },
@@ -91,7 +91,7 @@ function ask(path, body, content_type = formType) {
   return fetch(server.origin + path, { method: 'POST', headers, body });
 }
 
-/** A valid body for match/embeddings, with embeddings from the server. */
+/** Resolves to a valid body for match/embeddings, with embeddings from the server. */
 async function requestOf(bytes) {
   const response = await ask('/API/v1.0/face/embed/upload', form({ image: bytes, accuracy_mode: 'fast' }));
   const { image, embedding: how } = await response.json();
@@ -102,7 +102,7 @@ async function requestOf(bytes) {
   return { embedding, candidates, pack, version, accuracy_mode };
 }
 
-/** Returns the response to a match, without the parts that differ between requests. */
+/** Resolves to the response to a valid match, without the members that differ between requests. */
 async function validResponse() {
   const body = form({ image1: images.good[0], image2: images.good[3] });
   const response = await ask('/API/v1.0/face/match/upload', body);
@@ -129,20 +129,20 @@ function judge(index, { kind, expects, leaves }, { responses, how }) {
     try {
       JSON.parse(body);
     } catch {
-      fault(`its response is not JSON: ${body.subarray(0, 200)}`);
+      fault(`the response is not JSON: ${body.subarray(0, 200)}`);
     }
   }
   const [first] = responses;
-  if (how === 'hung') fault(`neither a response nor a close within ${bound_ms} ms`);
+  if (how === 'hung') fault(`no response and no close within ${bound_ms} ms`);
   else if (leaves !== undefined || dead) return;
   else if (expects === 'response' && first === undefined) fault('closed without a response');
   else if (expects === 'ok' && first?.status !== 200) fault(`expected 200 but got ${first?.status}`);
 }
 
 /**
- * Runs one connection from its first byte to its end, by a plan. Resolves to { responses, how }: `left` if the
- * client disconnected by plan, `closed` if the server did, `hung` if neither that nor a response happened
- * within `bound_ms`.
+ * Runs one planned connection. Resolves to { responses, how }. `how` is `responded`, `left` if the client
+ * disconnected as planned, `closed` if the server closed the connection, and `hung` if nothing happened within
+ * `bound_ms`.
  */
 function converse({ bytes, cuts, leaves, leavesAt, patience_ms, resets, responses: wanted }) {
   return new Promise((resolve) => {
@@ -168,7 +168,7 @@ function converse({ bytes, cuts, leaves, leavesAt, patience_ms, resets, response
       let sent = 0;
       for (const stop of [...cuts.filter((at) => at < end), end]) {
         await new Promise((written) => socket.write(bytes.subarray(sent, stop), written));
-        // An available response is read before more is written to a connection that the server has closed.
+        // Lets the socket read a response first, because writing to a closed connection would discard it.
         await turn();
         sent = stop;
       }
@@ -187,14 +187,14 @@ async function one(index) {
     judge(index, planned, result);
   });
   lingering.add(conversation);
-  // A connection that waits for a timeout of the server must not delay the others.
+  // Stops waiting after a second, so that a connection with a slow timeout does not delay the others.
   const over = new AbortController();
   await Promise.race([conversation, sleep(1000, undefined, { signal: over.signal }).catch(() => {})]);
   over.abort();
   while (lingering.size > max_lingering) await Promise.race(lingering);
 }
 
-/** Sends requests `from` to `end`; resolves when every connection has ended. */
+/** Sends the requests from `from` to `end`, and resolves when every connection has ended. */
 async function run(from, end) {
   let next = from;
   const client = async () => {
@@ -207,7 +207,7 @@ async function run(from, end) {
   await Promise.all(lingering);
 }
 
-const judged = options.requests >= 20_000;
+const checksMemory = options.requests >= 20_000;
 const started = performance.now();
 const expected = await validResponse();
 const rss = [];
@@ -215,7 +215,7 @@ let done = options.first;
 for (const mark of marksOf(
   options.requests,
   Math.min(5000, Math.ceil(options.requests / 4)),
-  judged ? 5 : 1,
+  checksMemory ? 5 : 1,
 )) {
   await run(done, options.first + mark);
   done = options.first + mark;
@@ -233,7 +233,7 @@ const heaviest =
       })
     : undefined;
 const alive = dead === undefined;
-// Read before the metrics, which would count it as still held.
+// Sent before the metrics are read, so that they do not count this request.
 const repeated = alive ? await validResponse() : undefined;
 const held = [];
 for (const name of alive ? ['requests_in_flight', 'workers_busy', 'upload_memory_bytes'] : [])
@@ -259,27 +259,25 @@ report({
     rss,
     ...(heaviest && {
       'main thread, ms for a body of 20 MiB of images': heaviest.usual_ms,
-      'the slowest others': slowest.map(
-        ({ what, ms, ratio }) => `${ms} ms, ${ratio.toFixed(1)} times: ${what}`,
-      ),
+      'slowest bodies': slowest.map(({ what, ms, ratio }) => `${ms} ms, ${ratio.toFixed(1)} times: ${what}`),
     }),
   },
   claims: [
     claim(
-      'the server lived to the end and ended by itself when asked',
-      alive ? (signal ?? `exit ${code}`) : `died: ${JSON.stringify(dead)}\n${logged.join('\n')}`,
+      'the server survives all requests and exits on SIGTERM',
+      alive ? (signal ?? `exit ${code}`) : `crashed: ${JSON.stringify(dead)}\n${logged.join('\n')}`,
       'exit 0',
       alive && code === 0,
     ),
-    claim('faults in its log', logged.slice(0, 5).join('\n') || 'none', 'none', logged.length === 0),
+    claim('faults in the log', logged.slice(0, 5).join('\n') || 'none', 'none', logged.length === 0),
     claim(
-      'requests that hung, were answered 500, were not answered, or were wrongly answered',
+      'requests that hung, got 500, got no response, or got a wrong response',
       faults.slice(0, 20).join('\n') || 'none',
       'none',
       faults.length === 0,
     ),
     claim(
-      'a valid request is answered at the end as at the beginning',
+      'a valid request gets the same response at the end',
       repeated === expected ? 'the same' : `${repeated} instead of ${expected}`,
       'the same',
       repeated === expected && expected.startsWith('{"status":200'),
@@ -289,17 +287,17 @@ report({
       .slice(0, 1)
       .map(({ ratio }) =>
         claim(
-          `main thread's time for the slowest of ${options.heavy} bodies of 20 MiB, over that for images`,
+          `main thread's CPU time for the slowest of ${options.heavy} bodies of 20 MiB ÷ that for images`,
           ratio.toFixed(2),
-          `at most ${heavy_limit}`,
-          ratio <= heavy_limit,
+          `at most ${max_heavy_ratio}`,
+          ratio <= max_heavy_ratio,
         ),
       ),
     claim(
-      `RSS at the end over RSS after ${rss[0]?.requests} requests`,
+      `growth of RSS after the first ${rss[0]?.requests} requests`,
       percent(growth),
-      judged ? `at most ${percent(rss_limit)}` : 'not judged in a short run',
-      !judged || growth <= rss_limit,
+      checksMemory ? `at most ${percent(max_rss_growth)}` : 'not checked in a short run',
+      !checksMemory || growth <= max_rss_growth,
     ),
   ],
 });

@@ -1,8 +1,10 @@
-// Prints as JSON which faces are found in hard images; test/slow/model/hard-images.test.ts has the goals:
+// Measures which faces are found in hard images, and prints the result as JSON. test/slow/model/hard-images.test.ts
+// has the targets. The images are rotated, shrunk, dark, pale, close-up and tiny variants of photos with a known
+// face, and images with known contents. Skips rows that need ../shared if it does not exist. Needs npm run setup --
+// --dev.
 //   node bench/hard-images.mjs [--only PATTERN] [--every N]
-// Rotated, shrunk, dark, pale, close-up and tiny variants of photos in which the pipeline finds a face, and images with
-// known contents. --only measures the rows that fit the regular expression, --every each Nth face for the variants. Needs npm run setup -- --dev.
-// Rows that need ../shared are left out where it does not exist.
+// --only   measure only rows that match the regular expression
+// --every  use only every Nth face for the variants
 import { join } from 'node:path';
 import sharp from 'sharp';
 import { loadPack } from '../dist/src/engine/load-addon.js';
@@ -18,8 +20,8 @@ const pack = join(root, 'models/packs/default');
 const manifest = readManifest(pack);
 const addon = loadPack(pack, manifest);
 
-/** Returns the pipeline's result: { width, height, faces }. */
-function seen(bytes, accuracy_mode = 'balance', use_heuristic_fallback = false) {
+/** Analyses an image, and returns { width, height, faces }. */
+function analyse(bytes, accuracy_mode = 'balance', use_heuristic_fallback = false) {
   const result = addon.analyse(pack, bytes, {
     accuracy_mode,
     use_heuristic_fallback,
@@ -34,9 +36,9 @@ function seen(bytes, accuracy_mode = 'balance', use_heuristic_fallback = false) 
 const rows = [];
 
 /**
- * A row of the table: by mode how many faces the images have, how many of them were found and by which steps,
- * other faces, and the names of wrong images. `measure` gets an image and its result, and returns { of,
- * right, wrong }: a number, the right faces, and the number of others.
+ * Adds a row to the table. For each mode it has the number of faces, of found faces by detection pass, and of false
+ * faces, and the names of images with an error. `measure` maps an image and its result to { of, right, wrong }: the
+ * number of faces, the correct faces, and the number of false faces.
  */
 async function row(what, list, measure, asked = false) {
   if (!wanted.test(what)) return;
@@ -46,7 +48,7 @@ async function row(what, list, measure, asked = false) {
     const count = { of: 0, found: 0, false_faces: 0, missed: [], found_by: {} };
     for (const image of images) {
       progress(`${what}: ${image.name}`);
-      const { of, right, wrong } = measure(image, seen(image.bytes, mode, true), mode);
+      const { of, right, wrong } = measure(image, analyse(image.bytes, mode, true), mode);
       count.of += of;
       count.found += right.length;
       count.false_faces += wrong;
@@ -58,7 +60,7 @@ async function row(what, list, measure, asked = false) {
   rows.push({ what, asked, counts });
 }
 
-/** Accepts the face, and no others except that of a larger portrait next to it. */
+/** Expects the face, and no others except the face of a larger portrait next to it. */
 function expectFace({ face, move, larger = { width: 0, height: 0 } }, { faces, width, height }) {
   const right = faces.filter((one) => sameFace(one, moveFace(move, face), { width, height })).slice(0, 1);
   const others = faces.filter(
@@ -74,30 +76,30 @@ const expectPeople = ({ people }, { faces }) => ({
   wrong: Math.max(0, faces.length - people),
 });
 
-/** The people of the sample photos, each cropped with the margins of a portrait. */
+/** Resolves to the people in the sample photos, each cropped like a portrait. */
 async function people() {
   const all = [];
   for (const { name, bytes } of sets.samples()) {
-    const { faces, width, height } = seen(bytes);
+    const { faces, width, height } = analyse(bytes);
     for (const { box, index } of faces) {
       const side = Math.round(2.2 * Math.max(box.width, box.height));
       const left = Math.round(Math.min(Math.max(box.x + box.width / 2 - side / 2, 0), width - side));
       const top = Math.round(Math.min(Math.max(box.y + box.height / 2 - side / 2, 0), height - side));
       const cut = await sharp(bytes).extract({ left, top, width: side, height: side }).png().toBuffer();
-      // Other faces in the crop would count as false.
-      if (seen(cut).faces.length === 1) all.push({ name: `${name} ${index}`, bytes: cut });
+      // Skips crops with other faces, which would count as false faces.
+      if (analyse(cut).faces.length === 1) all.push({ name: `${name} ${index}`, bytes: cut });
     }
   }
   return all;
 }
 
-/** Every Nth image, as pixels and with the face that is found in it. */
+/** Resolves to every Nth image as pixels, with the face that is found in it. */
 async function sourcesOf(images) {
   const sources = [];
   for (const { name, bytes } of images.filter((_item, i) => i % every === 0)) {
     const { data, info } = await sharp(bytes).raw().toBuffer({ resolveWithObject: true });
     const { width, height } = info;
-    sources.push({ name, face: seen(bytes).faces[0], pixels: sharp(data, { raw: info }), width, height });
+    sources.push({ name, face: analyse(bytes).faces[0], pixels: sharp(data, { raw: info }), width, height });
   }
   return sources;
 }
@@ -133,7 +135,7 @@ if (sets.shared) {
   }
   await variantRows('portraits', await sourcesOf(sets.portraits()));
   await row('images under EXIF orientations', sets.oriented, ({ upright }, { faces }, mode) => {
-    const [expected] = seen(upright, mode, true).faces;
+    const [expected] = analyse(upright, mode, true).faces;
     const right = faces.filter((face) => landmarkDistance(face, expected) <= 2);
     return { of: 1, right, wrong: faces.length - right.length };
   });
@@ -160,12 +162,14 @@ if (sets.shared) {
   };
   const turnedFaces = () =>
     sets.turnedFaces().map(({ name, bytes, degrees, upright }) => {
-      const { faces, ...size } = seen(upright);
+      const { faces, ...size } = analyse(upright);
       return { name, bytes, face: faces[0], move: turns[degrees](size) };
     });
   await row('faces turned in the pixels', turnedFaces, expectFace);
 } else {
-  process.stderr.write('Left out what needs ../shared: it is not there, and FACEMATCH_SHARED is not set\n');
+  process.stderr.write(
+    'Skipped rows that need ../shared: it does not exist, and FACEMATCH_SHARED is not set\n',
+  );
 }
 progress('');
 console.log(JSON.stringify({ rows }));

@@ -1,15 +1,16 @@
-// Measures the CPU time for the most expensive files that the limits allow, and compares it with the limit of an image (FACEMATCH_IMAGE_TIMEOUT_MS):
+// Measures the CPU time for the most expensive files within the limits, and compares it with the budget of an image
+// (FACEMATCH_IMAGE_TIMEOUT_MS). Takes a few minutes on a quiet machine.
 //   node bench/image-cost.mjs [--budget 2000] [--bytes 20971520] [--pixels 64000000] [--json]
-// Each file has one small unit of its format (a chunk, a segment, a scan) repeated up to --bytes, or as many pixels as are
-// allowed in as few bytes as possible; native/test/repeated.cpp lists the units. Takes some minutes on a quiet machine.
+// Each file repeats a small unit of its format (a chunk, a segment, a scan) up to --bytes, or has the maximum number of
+// pixels in few bytes. native/test/repeated.cpp lists the units.
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { root } from '../test/support/programs.mjs';
 import { claim, flags, report, round1 } from '../test/support/report.mjs';
 import { buildNative } from './lib/setup.mjs';
 
-/** Maximum excess of an analysis over its budget, which is checked in steps. */
-const slack = 1.1;
+/** Tolerated multiple of the budget, because an analysis checks its budget in steps. */
+const tolerance = 1.1;
 
 const { json, ...limits } = flags({ budget: 2000, bytes: 20 * 1024 * 1024, pixels: 64_000_000, json: false });
 await buildNative();
@@ -20,15 +21,15 @@ const files = JSON.parse(
     maxBuffer: 16 * 1024 * 1024,
   }),
 );
-const dearest = files.toSorted((a, b) => b.cpu_ms - a.cpu_ms).slice(0, 12);
-const limit = limits.budget * slack;
+const slowest = files.toSorted((a, b) => b.cpu_ms - a.cpu_ms).slice(0, 12);
+const limit = limits.budget * tolerance;
 report({
   title: `CPU time of ${files.length} files at the limits, with a budget of ${limits.budget} ms`,
   json,
-  facts: Object.fromEntries(dearest.map(({ name, ...rest }) => [name, rest])),
+  facts: Object.fromEntries(slowest.map(({ name, ...rest }) => [name, rest])),
   claims: ['jpeg', 'png', 'webp'].map((format) => {
     const own = files.filter(({ name }) => name.startsWith(format));
-    const worst = own.reduce((most, one) => (one.cpu_ms > most.cpu_ms ? one : most));
+    const worst = own.reduce((max, one) => (one.cpu_ms > max.cpu_ms ? one : max));
     const found = `${round1(worst.cpu_ms)} ms (${worst.name})`;
     return claim(
       `${format}: no analysis exceeds its budget`,

@@ -1,4 +1,5 @@
-// Runs the native pipeline in a loop, without HTTP and Node, and prints as JSON its stages, and its nets and the decoding alone:
+// Runs the native pipeline in a loop, without HTTP and Node.js. Prints the times of its stages, of its models and of
+// decoding as JSON.
 //   node bench/native.mjs [--images small|card|photo|phone] [--mode fast|balance] [--pack DIR] [--seconds S]
 import { spawnSync } from 'node:child_process';
 import { resolve } from 'node:path';

@@ -1,15 +1,15 @@
-// The load generator of one server, a separate process that is reused for all jobs: a new one for every
-// window would spend it on JIT compilation, on the CPUs that the server needs. It receives jobs over IPC and
-// returns a window for each: the requests between two readings of the CPU usage.
+// The load generator of one server, in a separate process. It receives jobs over IPC, and returns a window for each:
+// the requests between two readings of the CPU usage. One process runs all jobs, because a new process would spend
+// the window on JIT compilation.
 import { setTimeout } from 'node:timers/promises';
 import { Load } from '../../test/support/load.mjs';
 import { cpuMsOf, mainThreadCpuMsOf, memoryOf, treeOf } from '../../test/support/programs.mjs';
-import { open_longer } from './plan.mjs';
+import { open_loop_factor } from './plan.mjs';
 import { bodiesOf, scenarios } from './requests.mjs';
 
 export const path = '/API/v1.0/face/match/upload/advanced';
-/** A window may last this many times its length to collect its minimum number of responses. */
-const stretch = 6;
+/** Maximum length of a window that waits for its minimum number of responses, as a multiple of `seconds`. */
+const maxExtension = 6;
 
 function usage(pid) {
   const { user, system } = process.cpuUsage();
@@ -21,7 +21,7 @@ function usage(pid) {
   };
 }
 
-/** `latencies` are [status, ms]. */
+/** `latencies` is a list of [status, ms]. */
 function windowBetween(before, pid, latencies, errors) {
   const after = usage(pid);
   return {
@@ -35,19 +35,19 @@ function windowBetween(before, pid, latencies, errors) {
   };
 }
 
-/** `clients` clients, each with one open request at any time. */
-async function closedLoop({ pid, clients, warm_s, seconds, least }, load) {
+/** Runs `clients` clients, each with one request in flight at any time. */
+async function closedLoop({ pid, clients, warm_s, seconds, min_responses }, load) {
   let over = false;
   const running = load.closedLoop(clients, () => !over);
   const until = async (s, count) => {
     const start = performance.now();
     await setTimeout(s * 1000);
-    while (load.responses.length < count && performance.now() - start < stretch * s * 1000)
+    while (load.responses.length < count && performance.now() - start < maxExtension * s * 1000)
       await setTimeout(20);
   };
   await until(warm_s, clients);
   const [first, lost, before] = [load.responses.length, load.lost, usage(pid)];
-  await until(seconds, first + least);
+  await until(seconds, first + min_responses);
   const latencies = load.responses.slice(first).map(({ status, ms }) => [status, ms]);
   const window = windowBetween(before, pid, latencies, load.lost - lost);
   over = true;
@@ -56,13 +56,13 @@ async function closedLoop({ pid, clients, warm_s, seconds, least }, load) {
 }
 
 /**
- * Sends `rate` requests a second, whether or not earlier ones have a response. Latency counts from when each
- * was due.
+ * Sends `rate` requests per second, without waiting for responses. The latency of a request is measured from the time
+ * when it was due.
  */
 async function openLoop({ pid, rate, warm_s, seconds }, load) {
   await load.openLoop(rate, warm_s);
   const [first, lost, before] = [load.responses.length, load.lost, usage(pid)];
-  await load.openLoop(rate, open_longer * seconds);
+  await load.openLoop(rate, open_loop_factor * seconds);
   const latencies = load.responses.slice(first).map(({ status, ms, late_ms }) => [status, ms + late_ms]);
   return windowBetween(before, pid, latencies, load.lost - lost);
 }
@@ -75,6 +75,6 @@ if (process.send) {
     load.close();
     process.send(window);
   });
-  // The parent process is gone.
+  // Exits with the parent process.
   process.once('disconnect', () => process.exit());
 }

@@ -1,4 +1,4 @@
-// Results as text for a terminal, and as the tables and the plot of docs/research/benchmarks.md.
+// Formats the results for the terminal, and as the tables and the plot of docs/research/benchmarks.md.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { barX, text } from '@observablehq/plot';
@@ -14,7 +14,7 @@ const table = (head, rows) =>
     rows.map((row) => row.map(String)),
   );
 
-/** Returns three significant digits, or a dash for a missing value. */
+/** Formats a value with three significant digits, and a missing value as a dash. */
 function number(value) {
   if (value === undefined || value === null) return '–';
   if (value === 0) return '0';
@@ -22,27 +22,27 @@ function number(value) {
   return value.toFixed(Math.min(4, digits));
 }
 
-/** Median and range of the turns. */
+/** Formats the median and the range over turns. */
 function range(found) {
   if (!found) return '–';
   const { median, low, high } = found;
   return low === high ? number(median) : `${number(median)} (${number(low)}–${number(high)})`;
 }
 
-function verdict({ least, most, found }) {
+function verdict({ min, max, found }) {
   if (!found) return 'not measured';
-  if (least === undefined && most === undefined) return '';
-  return (least === undefined ? found.median <= most : found.median >= least) ? '✓' : '✗ missed';
+  if (min === undefined && max === undefined) return '';
+  return (min === undefined ? found.median <= max : found.median >= min) ? '✓' : '✗ missed';
 }
 
-function target({ least, most }) {
-  if (least !== undefined) return `≥ ${least}`;
-  return most === undefined ? '' : `≤ ${most}`;
+function target({ min, max }) {
+  if (min !== undefined) return `≥ ${min}`;
+  return max === undefined ? '' : `≤ ${max}`;
 }
 
 const figureTable = ({ figures }) =>
   table(
-    ['what', 'target', 'reached', 'A/A noise', ''],
+    ['figure', 'target', 'measured', 'A/A noise', ''],
     figures.map((figure) => [
       figure.what,
       target(figure),
@@ -87,7 +87,7 @@ function loadTable({ rows, contenders }, block, leftOut) {
     loads.map((row) => [
       contenders[row.contender].title,
       ...workers.map(() => row.workers),
-      row.clients ?? `${number(row.rate)} a second`,
+      row.clients ?? `${number(row.rate)} per second`,
       ...names.map((name) => cell(row, columns[name])),
     ]),
   );
@@ -96,10 +96,10 @@ function loadTable({ rows, contenders }, block, leftOut) {
 const what = {
   workers: 'facematch with one worker and with two; two JPEGs of 250 pixels, mode fast.',
   steady:
-    'Server and generator on CPUs of their own, with as many workers as the server has CPUs; first the maximum load, then 70 % of it at a fixed rate, with latency from the time when a request was due.',
+    'Server and load generator run on separate CPUs, with one worker per CPU of the server. First the maximum load, and then 70 % of it at a fixed rate. Latency is measured from the time when a request was due.',
 };
 
-/** The heading, description and table of every block with servers. */
+/** Returns the heading, description and table of each block with servers. */
 function blockSections(results, leftOut = []) {
   const { rows, contenders, scenarios, checks } = results;
   const blocks = new Set(rows.filter(({ contender }) => contender !== 'floor').map(({ block }) => block));
@@ -110,8 +110,8 @@ function blockSections(results, leftOut = []) {
       .map((one) => `${contenders[one.contender].title} ${one.right} of ${one.asked}`);
     const scenario = scenarios[block.split(' ')[0]];
     const about = what[block] ?? `${scenario.charAt(0).toUpperCase()}${scenario.slice(1)}.`;
-    const verdicts = wrong.length > 0 ? `all right, except ${wrong.join(', ')}` : 'all right';
-    const responses = asked.length > 0 ? ` Verdicts before the load: ${verdicts}.` : '';
+    const verdicts = wrong.length > 0 ? `all correct, except ${wrong.join(', ')}` : 'all correct';
+    const responses = asked.length > 0 ? ` Responses checked before the load: ${verdicts}.` : '';
     return `#### ${block}\n\n${about}${responses}\n\n${loadTable(results, block, leftOut)}`;
   });
 }
@@ -122,7 +122,7 @@ const measuredOn = ({ environment: { date, commit, cpu, memory_gib, node } }) =>
 export const consoleText = (results) =>
   [measuredOn(results), ...blockSections(results), floorTable(results), figureTable(results)].join('\n\n');
 
-/** Draws requests a second of each contender as bars, for light and dark pages. */
+/** Draws the requests per second of each contender as bars, for light and dark mode. */
 function throughputPicture({ rows, contenders }) {
   const bars = rows
     .filter(({ block, clients }) => block === 'small fast' && clients === saturating)
@@ -152,7 +152,7 @@ function throughputPicture({ rows, contenders }) {
   )}\n`;
 }
 
-/** JSON with one entry on each line. */
+/** Formats the results as JSON with one list entry per line. */
 export function resultsText(results) {
   const member = ([name, value]) => {
     if (!Array.isArray(value)) return `${JSON.stringify(name)}: ${JSON.stringify(value)}`;
@@ -161,11 +161,11 @@ export function resultsText(results) {
   return `{\n${Object.entries(results).map(member).join(',\n')}\n}\n`;
 }
 
-/** Selects the rows that the page shows. The results file has all of them. */
-const shown = ['small fast', 'photo fast', 'phone fast', 'refused-key fast', 'steady'];
+/** Blocks that the page shows. The results file has all blocks. */
+const shown = ['small fast', 'photo fast', 'phone fast', 'rejected-key fast', 'steady'];
 const hidden = ['workers', 'p99.9 ms', 'generator’s'];
 
-/** Writes the results, the plot, and the tables of docs/research/benchmarks.md. */
+/** Writes the results file, the plot and the tables of docs/research/benchmarks.md. */
 export function writePage(results) {
   const folder = join(root, 'docs/research/benchmarks');
   mkdirSync(folder, { recursive: true });
@@ -184,7 +184,7 @@ export function writePage(results) {
   const sources = Object.entries(pictures).map(([kind, source]) => `${kind} from ${source}`);
   const page = join(root, 'docs/research/benchmarks.md');
   const tables = {
-    measured: `${measuredOn(results)} ${options.rounds} ${options.rounds === 1 ? 'round' : 'rounds'} of fresh processes, ${options.turns} turns of ${options.seconds} s in each for what is compared. Images: ${sources.join(', ')}.`,
+    measured: `${measuredOn(results)} ${options.rounds} ${options.rounds === 1 ? 'round' : 'rounds'} of new processes, with ${options.turns} windows of ${options.seconds} s for each compared measurement. Images: ${sources.join(', ')}.`,
     figures: figureTable(results),
     contenders: table(['contender', 'how', 'versions'], how),
     floor: floorTable(results),

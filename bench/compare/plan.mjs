@@ -1,36 +1,36 @@
-// The measurements of a run and their order. A block contains what is compared directly: all its contenders run, in processes
-// that are new in every round, and each cell (a number of clients) goes from one contender to the next, starting with another
-// one every time. Compared measurements are then seconds apart, under the same conditions.
+// Plans the measurements of a run and their order. A block contains measurements that are compared directly. All its
+// contenders run at the same time, in processes that are new in each round. Each cell (a number of clients) is measured
+// for one contender after another, starting with a different one each time. So compared measurements are seconds apart.
 import { contenders } from '../contenders/index.mjs';
 import { scenarios } from './requests.mjs';
 
-/** Number of clients at which figures are compared: both workers are busy, and waiting times are short. */
+/** Number of clients of the figures: enough to keep both workers busy, with short queues. */
 export const saturating = 8;
 
-/** Share of the best throughput at which a service normally runs. */
+/** Rate of the open loop, as a share of the maximum throughput. */
 export const steady_share = 0.7;
 
-/** An open loop measures the slowest responses and needs more of them: it lasts this many times `seconds`. */
-export const open_longer = 3;
+/** Length of an open loop as a multiple of `seconds`, because a high percentile of latency needs more responses. */
+export const open_loop_factor = 3;
 
-/** Cells of each scenario in a quick run. */
+/** Contenders of each scenario in a quick run. */
 const quickContenders = {
   small: Object.keys(contenders),
   photo: ['facematch', 'floor'],
   phone: ['facematch', 'facematch-again', 'do-it-yourself', 'floor'],
-  'refused-key': ['facematch', 'facematch-again', 'hello'],
+  'rejected-key': ['facematch', 'facematch-again', 'hello'],
 };
 
-/** Cells that figures use have several turns. */
+/** Returns a closed-loop cell. Cells that a figure uses have several turns. */
 const closed = (clients, mode, { turns }) => ({
   loop: 'closed',
   clients,
   turns: mode === 'fast' && clients === saturating ? turns : 1,
 });
 
-/** All contenders of a scenario in one mode, with increasing numbers of clients. */
+/** Returns a block with all contenders of a scenario in one mode, with increasing numbers of clients. */
 function loadBlock(scenario, mode, options) {
-  const { most_clients = Number.POSITIVE_INFINITY } = scenarios[scenario];
+  const { max_clients = Number.POSITIVE_INFINITY } = scenarios[scenario];
   const takesPart = (name) =>
     !(options.quick && !quickContenders[scenario].includes(name)) &&
     contenders[name].scenarios.includes(scenario) &&
@@ -39,17 +39,14 @@ function loadBlock(scenario, mode, options) {
     contender,
     workers: options.workers,
     cells: options.clients
-      .filter((clients) => clients <= most_clients)
+      .filter((clients) => clients <= max_clients)
       .filter((clients) => contenders[contender].clients?.includes(clients) ?? true)
       .map((clients) => closed(clients, mode, options)),
   }));
   return { id: `${scenario} ${mode}`, scenario, mode, runs };
 }
 
-/**
- * One worker against two: latency with one client, throughput under load, and the gain of two threads on this
- * machine.
- */
+/** Returns a block that compares one worker with two: latency with one client, and throughput under load. */
 function workersBlock(options) {
   const clients = { facematch: [1, saturating], floor: [saturating] };
   const runs = [1, options.workers].flatMap((workers) =>
@@ -64,19 +61,19 @@ function workersBlock(options) {
   return { id: 'workers', scenario: 'small', mode: 'fast', runs };
 }
 
-/** Latency below full load, server and generator on separate CPUs. */
+/** Returns a block that measures latency below full load, with server and generator on separate CPUs. */
 function steadyBlock(options) {
   const cells = [closed(saturating, 'fast', options), { loop: 'open', turns: options.turns }];
   const runs = ['facematch', 'facematch-again', 'do-it-yourself']
     .filter((name) => options.contenders.includes(name) && !(options.quick && name !== 'facematch'))
-    .map((contender) => ({ contender, workers: options.workers, cells, apart: true }));
+    .map((contender) => ({ contender, workers: options.workers, cells, separate_cpus: true }));
   return { id: 'steady', scenario: 'small', mode: 'fast', runs };
 }
 
 export function planOf(options) {
   const wanted = options.scenarios.filter((name) => !options.quick || name in quickContenders);
   const loads = wanted.flatMap((scenario) =>
-    (scenario === 'refused-key' || options.quick ? ['fast'] : ['fast', 'balance']).map((mode) =>
+    (scenario === 'rejected-key' || options.quick ? ['fast'] : ['fast', 'balance']).map((mode) =>
       loadBlock(scenario, mode, options),
     ),
   );
@@ -84,15 +81,12 @@ export function planOf(options) {
   return [...loads, ...others].filter(({ runs }) => runs.length > 0);
 }
 
-/**
- * Returns the same list, starting `round` places later, because the state of the machine differs between
- * first and last.
- */
+/** Rotates the list by `round`, because the state of the machine changes between the first and the last run. */
 export const rotated = (runs, round) => runs.map((_item, index) => runs[(index + round) % runs.length]);
 
 export const sameCell = (a, b) => a.loop === b.loop && a.clients === b.clients;
 
-/** The cells of all runs, each once. */
+/** Returns the distinct cells of all runs. */
 export function cellsOf(runs) {
   const cells = runs.flatMap((run) => run.cells);
   return cells.filter((cell, index) => cells.findIndex((other) => sameCell(other, cell)) === index);

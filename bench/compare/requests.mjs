@@ -1,6 +1,5 @@
-// The scenarios and the images that they send. Images are made once and kept, so that every contender gets
-// the same bytes: the developers' labelled photos if they exist, otherwise people cropped from the photos
-// that a package ships.
+// Defines the scenarios and their images. Images are created once and cached, so that every contender gets the same
+// bytes. They come from the labelled photos in ../shared if these exist, and otherwise from face-api's demo photos.
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import sharp from 'sharp';
@@ -10,14 +9,14 @@ import { cutOuts } from '../../test/support/portraits.mjs';
 import { Random } from '../../test/support/random.mjs';
 import { cache, sharedData } from '../lib/setup.mjs';
 
-/** Alternating pairs of one person and of two people: { same, images: [first, second] }. */
+/** Returns alternating mated and non-mated pairs: { same, images: [first, second] }. */
 const alternate = (same, different) =>
   same.flatMap((images, i) => [
     { same: true, images },
     { same: false, images: different[i] },
   ]);
 
-/** Eight pairs of files or sharp objects, and their source. */
+/** Returns eight pairs of files or sharp objects, and the name of their source. */
 function portraitPairs() {
   const folder = sharedData('london');
   if (folder === undefined) {
@@ -36,7 +35,7 @@ function portraitPairs() {
   return { source: 'Face Research Lab London Set', pairs: alternate(same, different) };
 }
 
-/** Pairs of original 250-pixel images, or of portraits if there are none. */
+/** Returns pairs of original 250-pixel images, or of portraits if there are none. */
 function smallPairs() {
   const folder = sharedData('lfw-dev');
   if (folder === undefined) return portraitPairs();
@@ -45,7 +44,7 @@ function smallPairs() {
     .split('\n')
     .slice(1)
     .map((line) => line.split('\t'));
-  // Spread over the list, which is sorted by name.
+  // Evenly spaced in the list, which is sorted by name.
   const spread = (label) => {
     const some = rows.filter(([, , , same]) => same === label);
     return [0.1, 0.35, 0.6, 0.85].map((share) => {
@@ -63,11 +62,11 @@ const frame = (image, width, height) =>
   });
 const jpeg = (image, quality) => image.jpeg({ quality }).toBuffer();
 
-/** Files are sent unchanged. */
+/** Sends files unchanged, and sharp objects as a JPEG with this side. */
 const asIs = (side) => (image) =>
   typeof image === 'string' ? readFileSync(image) : jpeg(frame(image, side, side), 90);
 
-/** 12 megapixels and about 4 MB. Without sensor noise an enlarged photo has only a quarter of a camera's bytes. */
+/** Creates a JPEG like a phone camera's: 12 megapixels, about 4 MB. Without added noise it would have 1 MB. */
 async function fromPhone(image, index) {
   const grain = 15;
   const { data, info } = await frame(image, 4000, 3000)
@@ -87,11 +86,11 @@ const kinds = {
   small: { pairs: smallPairs, make: asIs(250) },
   card: { pairs: portraitPairs, make: (image) => jpeg(frame(image, 640, 480), 88) },
   photo: { pairs: portraitPairs, make: asIs(1350) },
-  // Few, because each of many clients holds one.
+  // Only four pairs, because the load generator keeps all bodies in memory.
   phone: { pairs: () => ({ ...portraitPairs(), pairs: portraitPairs().pairs.slice(0, 4) }), make: fromPhone },
 };
 
-/** Makes missing images. Returns { source, pairs: [{ same, files: [first, second] }] }. */
+/** Creates missing images. Resolves to { source, pairs: [{ same, files: [first, second] }] }. */
 export async function pairsOf(kind) {
   const { source, pairs } = kinds[kind].pairs();
   const facts = [sharp.versions.sharp, sharedData('london') ?? '', sharedData('lfw-dev') ?? ''];
@@ -112,17 +111,16 @@ export async function pairsOf(kind) {
 }
 
 /**
- * The bodies to send, in turn: pairs of the scenario's own kind of images, or of `kind`, with `key` if it is
- * not the contender's. `expects`: statuses that count, by default 200. `most_clients`: more would need too
- * much memory.
+ * `kind` is the kind of images, by default the name of the scenario. `key` replaces the contender's key. `expects`
+ * lists the statuses that count as responses, by default 200. `max_clients` limits memory.
  */
 export const scenarios = {
   small: { what: 'two JPEGs of 250 pixels' },
   card: { what: 'two JPEGs of 640×480' },
   photo: { what: 'two JPEGs of 1350 pixels' },
-  phone: { what: 'two JPEGs of 12 megapixels, 4 MB each', most_clients: 32 },
-  // After many wrong keys from one IP address the same check responds 429.
-  'refused-key': {
+  phone: { what: 'two JPEGs of 12 megapixels, 4 MB each', max_clients: 32 },
+  // Expects 429 too, which the server returns after many wrong keys from one IP address.
+  'rejected-key': {
     what: 'a wrong key, with a small form',
     kind: 'small',
     key: `fm_${'0'.repeat(12)}_${'x'.repeat(43)}`,
@@ -130,7 +128,7 @@ export const scenarios = {
   },
 };
 
-/** Returns the images that a scenario sends. */
+/** Returns the kind of images that a scenario sends. */
 export const kindOf = (scenario) => scenarios[scenario].kind ?? scenario;
 
 export const bodiesOf = async (scenario, mode) =>

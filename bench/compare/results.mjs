@@ -1,7 +1,7 @@
-// Turns windows into results: medians of every cell, and the figures with their targets.
+// Computes the results from the windows: the medians of each cell, and the figures with their targets.
 import { saturating } from './plan.mjs';
 
-/** NaN for an empty list. */
+/** Returns the median of the finite values; NaN for an empty list. */
 export function median(values) {
   const sorted = values.filter(Number.isFinite).toSorted((a, b) => a - b);
   const middle = sorted.length >> 1;
@@ -9,7 +9,7 @@ export function median(values) {
   return sorted.length % 2 === 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
 }
 
-/** Nearest rank; NaN if there are too few values to distinguish it from the maximum. */
+/** Returns a quantile by nearest rank; NaN if there are too few values to distinguish it from the maximum. */
 function quantile(sorted, share) {
   if (sorted.length < 1 / (1 - share)) return Number.NaN;
   return sorted[Math.ceil(sorted.length * share) - 1];
@@ -17,7 +17,7 @@ function quantile(sorted, share) {
 
 const total = (windows, name) => windows.reduce((sum, window) => sum + window[name], 0);
 
-/** Makes a row of the tables from the windows of one cell. Only expected statuses count as responses. */
+/** Returns the row of one cell from its windows. Only expected statuses count as responses. */
 function loadRow(windows) {
   const [{ expects, rate }] = windows;
   const seconds = total(windows, 'seconds');
@@ -34,7 +34,7 @@ function loadRow(windows) {
     p99_ms: quantile(counted, 0.99),
     p99_9_ms: quantile(counted, 0.999),
     other_responses: (all.length + errors - counted.length) / (all.length + errors),
-    // Divided by all responses, because a rejection costs CPU time as well.
+    // CPU time per response of any status, because rejections also cost CPU time.
     cpu_ms: total(windows, 'server_ms') / all.length,
     main_thread_cpu_ms: total(windows, 'main_thread_ms') / all.length,
     generator_cpu_ms: total(windows, 'generator_ms') / all.length,
@@ -42,7 +42,10 @@ function loadRow(windows) {
   };
 }
 
-/** A row from the output of native/bench/floor.cpp: `pairs_per_second` of the pipeline, CPU-ms a pair of it and its parts. */
+/**
+ * Returns the row of native/bench/floor.cpp: pairs per second of the pipeline, and CPU time per pair of it and its
+ * parts.
+ */
 function floorRow(windows) {
   const mean = (kind, name) => windows.reduce((sum, one) => sum + one[kind][name], 0) / windows.length;
   return {
@@ -61,7 +64,7 @@ function grouped(windows, key) {
   return [...groups.values()];
 }
 
-/** One row for each cell: medians over the rounds. */
+/** Returns one row per cell, with medians over the rounds. */
 export function rowsOf(windows) {
   const cellOf = ({ block, contender, workers, loop, clients }) =>
     [block, contender, workers, loop, clients].join();
@@ -77,7 +80,7 @@ export function rowsOf(windows) {
   });
 }
 
-/** The values of a figure: a number for each turn, by `round,turn`. */
+/** Returns one value per turn, by `round,turn`. */
 function turnsOf(windows, where, pick) {
   const fits = windows.filter((window) =>
     Object.entries(where).every(([name, value]) => window[name] === value),
@@ -108,15 +111,15 @@ const floor = (scenario) => ({ contender: 'floor', block: `${scenario} fast` });
 const workers = (contender, count, clients) => ({ contender, block: 'workers', workers: count, clients });
 
 /**
- * Two values of two cells, `above` ÷ `below`, or one alone; `least` or `most` is the target. The noise is that of `own`: the
- * same value of facematch over itself.
+ * Defines a figure: the ratio `above` ÷ `below` of two values, or the value `above` alone. `min` or `max` is its
+ * target. The noise is the ratio of the value `own` between two identical facematch servers.
  */
 const figure = (what, target, above, below, own) => ({ what, ...target, above, below, noise: own });
 
-const timesFaster = (peer, scenario, least, contender = 'facematch', title = '') =>
+const timesFaster = (peer, scenario, min, contender = 'facematch', title = '') =>
   figure(
     `throughput ${title}÷ ${peer === 'face-api-ssd' ? 'face-api, SSD' : peer}; ${scenario}, fast`,
-    { least },
+    { min },
     [load(scenario, contender), 'throughput'],
     [load(scenario, peer), 'throughput'],
     [load(scenario), 'throughput'],
@@ -125,14 +128,14 @@ const timesFaster = (peer, scenario, least, contender = 'facematch', title = '')
 const floorShare = (scenario) => {
   const own = [load(scenario), 'cpu'];
   const what = `pipeline without HTTP ÷ server, CPU time per pair; ${scenario}, fast`;
-  return figure(what, { least: 0.94 }, [floor(scenario), 'pipeline'], own, own);
+  return figure(what, { min: 0.94 }, [floor(scenario), 'pipeline'], own, own);
 };
 
-const aboveFloor = (what, scenario, most, pick) => {
+const aboveFloor = (what, scenario, max, pick) => {
   const own = [load(scenario), 'cpu'];
   return figure(
     `CPU time per request ÷ that of ${what}; ${scenario}, fast`,
-    { most },
+    { max },
     own,
     [floor(scenario), pick],
     own,
@@ -153,20 +156,20 @@ const figures = [
   aboveFloor('scaled decoding and models alone', 'phone', 1.15, 'decode_and_nets'),
   timesFaster('face-api-ssd', 'small', 30),
   timesFaster('human', 'small', 12),
-  figure('p99 ÷ p50 at 70 % of the best throughput; small, fast', { most: 2 }, tail, undefined, tail),
+  figure('p99 ÷ p50 at 70 % of the best throughput; small, fast', { max: 2 }, tail, undefined, tail),
   figure(
     'one request alone: latency with two workers ÷ with one; small, fast',
-    { most: 0.65 },
+    { max: 0.65 },
     [workers('facematch', 2, 1), 'latency'],
     [workers('facematch', 1, 1), 'latency'],
   ),
   {
-    ...timesFaster('hello', 'refused-key', 0.6),
+    ...timesFaster('hello', 'rejected-key', 0.6),
     what: 'throughput of rejections (wrong key, logged) ÷ µWS hello-world',
   },
   figure(
     'throughput with two workers ÷ with one; small, fast',
-    { least: 1.9 },
+    { min: 1.9 },
     [workers('facematch', 2, saturating), 'throughput'],
     [workers('facematch', 1, saturating), 'throughput'],
   ),
@@ -194,7 +197,7 @@ const figures = [
       'generator_share',
     ]),
   ]),
-  // Returns how many times faster a server would be that only ran facematch's nets.
+  // How many times faster than the peer a server could be at most: one that runs only facematch's models.
   ...['do-it-yourself', 'opencv4nodejs'].map((peer) =>
     figure(
       `CPU time per request of ${peer} ÷ that of the models alone; small, fast`,
@@ -203,13 +206,13 @@ const figures = [
       [floor('small'), 'nets'],
     ),
   ),
-  figure('resident memory after warm-up, two workers, in MB; small, fast', { most: 300 }, [
+  figure('resident memory after warm-up, two workers, in MB; small, fast', { max: 300 }, [
     load('small'),
     'rss_mb',
   ]),
 ];
 
-/** Median, lowest and highest over the turns; null for an empty list. */
+/** Returns the median, minimum and maximum over turns; null for an empty list. */
 function spread(values) {
   const found = values.filter(Number.isFinite);
   if (found.length === 0) return null;
@@ -224,12 +227,12 @@ function ratios(windows, [where, pick], below) {
   return [...above].map(([turn, value]) => value / (others.get(turn) ?? Number.NaN));
 }
 
-/** { what, least or most, found, noise }; null if this run has not measured it. */
+/** Returns { what, min or max, found, noise } for each figure. `found` is null if this run did not measure it. */
 export const figuresOf = (windows) =>
-  figures.map(({ what, least, most, above, below, noise }) => ({
+  figures.map(({ what, min, max, above, below, noise }) => ({
     what,
-    least,
-    most,
+    min,
+    max,
     found: spread(ratios(windows, above, below)),
     noise: noise
       ? spread(ratios(windows, [{ ...noise[0], contender: 'facematch-again' }, noise[1]], noise))

@@ -1,5 +1,4 @@
-// Carries out a plan: starts each contender, checks its responses, puts it under load, and collects the
-// windows.
+// Executes a plan: starts each contender, checks its responses, sends load, and collects the windows.
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
@@ -13,8 +12,8 @@ import { path } from './loader.mjs';
 import { cellsOf, rotated, sameCell, saturating, steady_share } from './plan.mjs';
 import { kindOf, pairsOf, scenarios } from './requests.mjs';
 
-/** Minimum share of correct responses before the load; a detector may miss a face. */
-const least_right = 0.75;
+/** Minimum share of correct responses before the load. It is below 1, because a detector may miss a face. */
+const min_correct_share = 0.75;
 
 const loader = fileURLToPath(new URL('loader.mjs', import.meta.url));
 
@@ -23,9 +22,9 @@ function startLoader(cores) {
   const [command, ...args] = [...(cores ? ['taskset', '-c', cores] : []), process.execPath, loader];
   const child = spawn(command, args, { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
   const lost = once(child, 'exit').then(([code]) => {
-    throw new Error(`The generator of load ended with ${code} and no window`);
+    throw new Error(`The load generator exited with ${code} before it returned a window`);
   });
-  lost.catch(() => {}); // handled where it is awaited; at the end it is expected
+  lost.catch(() => {}); // prevents an unhandled rejection when the generator is stopped
   return {
     async load(job) {
       child.send(job);
@@ -37,11 +36,11 @@ function startLoader(cores) {
 }
 
 /**
- * Speed is worthless with wrong responses. Sends the first `count` pairs of the scenario's first kind of
- * image: most responses must be right, including a match of one person and a mismatch of two.
+ * Checks the responses to the first `count` pairs of a scenario. `sensible` is true if enough are correct, including at
+ * least one match and one non-match.
  */
 async function check({ origin, key }, scenario, mode, count) {
-  if (scenario === 'refused-key') return { asked: 0, right: 0, sensible: true };
+  if (scenario === 'rejected-key') return { asked: 0, right: 0, sensible: true };
   const pairs = (await pairsOf(kindOf(scenario))).pairs.slice(0, count);
   const right = [];
   for (const { same, files } of pairs) {
@@ -55,21 +54,25 @@ async function check({ origin, key }, scenario, mode, count) {
     if (response.status === 200 && result.match === same) right.push(same);
   }
   const sensible =
-    right.length >= least_right * pairs.length && right.includes(true) && right.includes(false);
+    right.length >= min_correct_share * pairs.length && right.includes(true) && right.includes(false);
   return { asked: pairs.length, right: right.length, sensible };
 }
 
-/** The floor is a program that measures itself: the native pipeline in a loop, without HTTP and Node. */
+/** Runs the floor: the native pipeline in a loop, without HTTP and Node.js. The program measures itself. */
 async function measureFloor({ workers }, { scenario, mode }, { seconds }) {
   const files = (await pairsOf(kindOf(scenario))).pairs.flatMap((pair) => pair.files);
   const args = ['--mode', mode, '--threads', String(workers), '--seconds', String(seconds), ...files];
   return JSON.parse((await promisify(execFile)(floor, args)).stdout);
 }
 
-/** A contender and its load, after it has settled: { address, key, load(job), stop() }. */
-async function startServer({ contender, workers: wanted, apart = false }, scenario, { settle_s, least }) {
-  // With `apart`, the generator runs on the last CPU and the server on the others.
-  const cpus = apart ? allowedCpus() : [];
+/** Starts a contender and its load generator, and settles both. Resolves to { origin, key, load(job), stop() }. */
+async function startServer(
+  { contender, workers: wanted, separate_cpus = false },
+  scenario,
+  { settle_s, min_responses },
+) {
+  // With `separate_cpus`, the generator runs on the last CPU and the server on the others.
+  const cpus = separate_cpus ? allowedCpus() : [];
   const own = cpus.length > 1 ? cpus.slice(0, -1) : [];
   const workers = own.length > 0 ? Math.min(wanted, own.length) : wanted;
   const server = await contenders[contender].start({ workers, cores: own.join(',') || undefined });
@@ -78,7 +81,7 @@ async function startServer({ contender, workers: wanted, apart = false }, scenar
   const load = (job) => generator.load({ pid, key, port: Number(new URL(origin).port), ...job });
   const cheap = contenders[contender].scenarios.includes('small') ? 'small' : scenario;
   const settling = { loop: 'closed', clients: saturating, scenario: cheap, mode: 'fast' };
-  await load({ ...settling, warm_s: settle_s, seconds: 0, least });
+  await load({ ...settling, warm_s: settle_s, seconds: 0, min_responses });
   const stop = () => {
     generator.stop();
     return server.stop();
@@ -86,22 +89,22 @@ async function startServer({ contender, workers: wanted, apart = false }, scenar
   return { origin, key, load, stop };
 }
 
-/** Runs one round of a block. Contenders that fail are reported to `onFailure` and omitted. */
-async function carryOutBlock(block, round, options, { servers, checks, onProgress, onFailure, onWindow }) {
+/** Runs one round of a block. Reports contenders that fail to `onFailure`, and continues without them. */
+async function runBlock(block, round, options, { servers, checks, onProgress, onFailure, onWindow }) {
   const { id, scenario, mode } = block;
   const up = new Map();
-  /** Each is started when it is first needed, and kept for later blocks of the round. */
+  /** Starts a server when it is first needed. It keeps running for later blocks of the round. */
   const serverOf = async (run) => {
-    const name = [run.contender, run.workers, run.apart].join();
+    const name = [run.contender, run.workers, run.separate_cpus].join();
     if (!servers.has(name)) servers.set(name, await startServer(run, scenario, options));
     return servers.get(name);
   };
-  const fallOut = (run, error) => {
+  const dropContender = (run, error) => {
     up.delete(run);
     onFailure({ contender: run.contender, message: error.message });
   };
   for (const run of rotated(block.runs, round)) {
-    onProgress(`${run.contender} gets ready`);
+    onProgress(`starting ${run.contender}`);
     try {
       const server = run.contender === 'floor' ? undefined : await serverOf(run);
       const isSame = (one) => one.contender === run.contender && one.block === id;
@@ -111,10 +114,10 @@ async function carryOutBlock(block, round, options, { servers, checks, onProgres
       }
       if (checks.find(isSame)?.sensible ?? true) up.set(run, { server, best: 0 });
     } catch (error) {
-      fallOut(run, error);
+      dropContender(run, error);
     }
   }
-  const { warm_s, seconds, least } = options;
+  const { warm_s, seconds, min_responses } = options;
   for (const cell of cellsOf(block.runs)) {
     for (let turn = 0; turn < cell.turns; turn++) {
       const taking = [...up.keys()].filter((run) => run.cells.some((one) => sameCell(one, cell)));
@@ -130,14 +133,14 @@ async function carryOutBlock(block, round, options, { servers, checks, onProgres
           }
           const { loop, clients } = cell;
           const rate = loop === 'open' ? Math.max(1, subject.best * steady_share) : undefined;
-          const job = { loop, clients, rate, scenario, mode, warm_s, seconds, least };
+          const job = { loop, clients, rate, scenario, mode, warm_s, seconds, min_responses };
           const window = await subject.server.load(job);
           const { expects = [200] } = contender === 'hello' ? {} : scenarios[scenario];
           onWindow({ ...where, loop, rate, expects, ...window });
           const expectedResponses = window.latencies.filter(([status]) => expects.includes(status)).length;
           subject.best = Math.max(subject.best, expectedResponses / window.seconds);
         } catch (error) {
-          fallOut(run, error);
+          dropContender(run, error);
           for (const [name, server] of servers) if (server === subject.server) servers.delete(name);
           await subject.server?.stop();
         }
@@ -146,14 +149,14 @@ async function carryOutBlock(block, round, options, { servers, checks, onProgres
   }
 }
 
-/** Returns { windows, checks, failures }. `onProgress` gets a description of each step. */
-export async function carryOut(plan, options, onProgress) {
+/** Resolves to { windows, checks, failures }. Calls `onProgress` with a description of each step. */
+export async function runPlan(plan, options, onProgress) {
   const results = { windows: [], checks: [], failures: [] };
   for (let round = 0; round < options.rounds; round++) {
     const servers = new Map();
     try {
       for (const block of plan) {
-        await carryOutBlock(block, round, options, {
+        await runBlock(block, round, options, {
           servers,
           checks: results.checks,
           onProgress: (what) => onProgress(`round ${round + 1} of ${options.rounds}, ${block.id}: ${what}`),

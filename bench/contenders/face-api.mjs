@@ -1,4 +1,4 @@
-// face-api's nets on tfjs' WebAssembly backend, which in Node has SIMD but no threads of its own.
+// Runs face-api's models on tfjs' WebAssembly backend, which in Node.js has SIMD but no threads.
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { readImage } from './pixels.mjs';
@@ -19,7 +19,7 @@ const options = new faceapi.SsdMobilenetv1Options({ minConfidence: 0.5 });
 for (const name of ['ssdMobilenetv1', 'faceLandmark68Net', 'faceRecognitionNet'])
   await faceapi.nets[name].loadFromDisk(models);
 
-/** Only the largest face is described, because each face costs a descriptor. */
+/** Computes the descriptor of only the largest face, because each descriptor costs time. */
 export default async function ({ bytes }) {
   const { data, width, height } = await readImage(bytes);
   const image = tf.tensor3d(data, [height, width, 3], 'int32');

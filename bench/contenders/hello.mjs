@@ -1,4 +1,4 @@
-// Upper limit of requests per second for any server on µWS: responds at once and reads no body.
+// Measures the upper limit of requests per second on µWS: responds at once, and reads no body.
 import { loadUws } from '../../dist/src/http/uws/uws.js';
 
 const uws = loadUws();

@@ -1,17 +1,17 @@
-// The contenders. Each serves `POST /API/v1.0/face/match/upload/advanced` from a new process.
+// Defines the contenders. Each serves `POST /API/v1.0/face/match/upload/advanced` in its own process.
 import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { root, startProgram, startServer } from '../../test/support/programs.mjs';
 
-/** Settings of facematch that differ from the defaults; the page names them. */
+/** Settings of facematch that differ from the defaults. The page lists them. */
 const settings = {
-  // Peers queue any number of requests. By default facematch rejects requests that it cannot serve soon, and
-  // rejections are almost free.
+  // The peers queue any number of requests. By default facematch rejects requests above its queue limit, which would
+  // make it look faster.
   FACEMATCH_QUEUE_CAPACITY: '512',
   FACEMATCH_DEADLINE_MS: '120000',
-  // A scenario sends wrong keys, which are limited by IP address.
+  // The scenario rejected-key sends wrong keys, which are limited by IP address.
   FACEMATCH_AUTH_FAILURES_PER_MINUTE: '60000',
   FACEMATCH_AUTH_FAILURE_BURST: '60000',
 };
@@ -21,7 +21,7 @@ const facematch =
   ({ workers, cores }) =>
     startServer({ cores, env: { FACEMATCH_WORKERS: String(workers), ...settings, ...env } });
 
-/** A program of this folder. */
+/** Starts a program of this folder. It prints its origin as JSON when it is ready. */
 const peer =
   (program, ...words) =>
   async ({ workers, cores }) => {
@@ -29,16 +29,17 @@ const peer =
     const file = fileURLToPath(new URL(program, import.meta.url));
     const args = [file, ...words, '--workers', String(workers), '--key', key];
     const env = { ORT_DISABLE_TELEMETRY: '1', NODE_ENV: 'production' };
-    const server = await startProgram(process.execPath, args, { ready: /"address"/, env, cores });
+    const server = await startProgram(process.execPath, args, { ready: /"origin"/, env, cores });
     return { ...server, ...JSON.parse(server.line), key };
   };
 
 const pairs = ['small', 'card', 'photo', 'phone'];
-const ours = { scenarios: [...pairs, 'refused-key'], balance: true, start: facematch() };
+const ours = { scenarios: [...pairs, 'rejected-key'], balance: true, start: facematch() };
 
 /**
- * `scenarios` and `clients` (if not all numbers of clients) are those that are measured, in mode fast, and with `balance` in both.
- * `optional` contenders need `--with`. The page lists `packages` with their versions.
+ * `scenarios` and `clients` select the measurements; without `clients`, all numbers of clients. They run in mode
+ * fast, and with `balance` in both modes. `optional` contenders need `--with`. The page lists `packages` with their
+ * versions.
  */
 export const contenders = {
   floor: {
@@ -63,7 +64,7 @@ export const contenders = {
   'facematch-node': {
     title: 'facematch on node:http',
     how: 'facematch with FACEMATCH_HTTP=node',
-    scenarios: ['small', 'phone', 'refused-key'],
+    scenarios: ['small', 'phone', 'rejected-key'],
     clients: [8],
     optional: true,
     start: facematch({ FACEMATCH_HTTP: 'node' }),
@@ -80,7 +81,7 @@ export const contenders = {
     title: 'do-it-yourself',
     how: 'fastify, sharp (one thread, no cache, JPEGs scaled to 640 pixels while decoding), the three models as published on onnxruntime-node (one thread, sequential), plain JavaScript between them, three images per worker at once',
     packages: ['fastify', '@fastify/multipart', 'sharp', 'onnxruntime-node', 'piscina'],
-    scenarios: [...pairs, 'refused-key'],
+    scenarios: [...pairs, 'rejected-key'],
     start: peer('server.mjs', '--peer', 'do-it-yourself'),
   },
   opencv4nodejs: {
@@ -110,7 +111,7 @@ export const contenders = {
   hello: {
     title: 'µWS hello-world',
     how: 'returns five bytes for every request and reads no body',
-    scenarios: ['refused-key'],
+    scenarios: ['rejected-key'],
     start: peer('hello.mjs'),
   },
 };

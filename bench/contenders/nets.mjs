@@ -1,7 +1,6 @@
-// Runs the models of the default pack (detector, landmarks, embedder), as their authors publish them, on
-// onnxruntime-node with the steps of mode fast: from an image to the embedding of its largest face. The
-// contender chooses how to decode, resize and warp: `pixels` is a module with decode(bytes), letterbox,
-// greyCrop, colourCrop and release(image).
+// Runs the published models of the default pack (detector, landmarks, embedder) on onnxruntime-node, with the steps
+// of mode fast: from an image to the embedding of its largest face. The module `pixels` decodes, resizes and warps;
+// it exports decode(bytes), letterbox, greyCrop, colourCrop and release(image).
 import { workerData } from 'node:worker_threads';
 import ort from 'onnxruntime-node';
 import { apply, fit, intersectionOverUnion, inverse, mean, squareCrop } from '../lib/geometry.mjs';
@@ -9,14 +8,14 @@ import { published } from '../lib/setup.mjs';
 
 // ---- sessions
 
-/** One thread for each worker: two workers already use two cores. */
+/** One thread per session, because two workers already use both CPUs. */
 const sessionOptions = {
   executionProviders: ['cpu'],
   graphOptimizationLevel: 'all',
   executionMode: 'sequential',
   intraOpNumThreads: 1,
   interOpNumThreads: 1,
-  // The exporter listed every weight as an input too, and ONNX Runtime warns about each.
+  // Hides a warning for each weight that the exporter also listed as an input.
   logSeverityLevel: 3,
 };
 
@@ -28,7 +27,7 @@ async function openNets() {
   return Object.fromEntries(await Promise.all(opened));
 }
 
-/** Runs a net with one input of that shape; returns its outputs by name. */
+/** Runs a model with one input, and resolves to its outputs by name. */
 async function run(session, shape, planes) {
   const outputs = await session.run({ input: new ort.Tensor('float32', planes, shape) });
   return Object.fromEntries(Object.entries(outputs).map(([name, { data }]) => [name, data]));
@@ -37,20 +36,20 @@ async function run(session, shape, planes) {
 // ---- detector RFB-320: faces of an image, in its pixels
 
 const [input_width, input_height] = [320, 240];
-const least_score = 0.7;
-const most_overlap = 0.4;
+const min_score = 0.7;
+const max_overlap = 0.4;
 
 function nonMaxSuppression(faces) {
   const kept = [];
   for (const face of faces.sort((a, b) => b.score - a.score)) {
-    if (!kept.some((other) => intersectionOverUnion(other, face) > most_overlap)) kept.push(face);
+    if (!kept.some((other) => intersectionOverUnion(other, face) > max_overlap)) kept.push(face);
   }
   return kept;
 }
 
 /**
- * Returns faces, best first. `pixels.letterbox` keeps the aspect ratio, fills the rest of the net's input with
- * black, and returns the scale of each side.
+ * Resolves to the faces, the highest score first. `pixels.letterbox` keeps the aspect ratio, fills the rest of the
+ * input with black, and returns the scale of each axis.
  */
 async function detect(session, pixels, image) {
   const { planes, scales } = pixels.letterbox(image, input_width, input_height, {
@@ -62,7 +61,7 @@ async function detect(session, pixels, image) {
   const faces = [];
   for (let i = 0; i < scores.length / 2; i++) {
     const score = scores[2 * i + 1];
-    if (score < least_score) continue;
+    if (score < min_score) continue;
     const [left, top, right, bottom] = boxes.subarray(4 * i, 4 * i + 4);
     const [x, y] = [left * across, top * down];
     faces.push({ x, y, width: right * across - x, height: bottom * down - y, score });
@@ -70,12 +69,12 @@ async function detect(session, pixels, image) {
   return nonMaxSuppression(faces);
 }
 
-// ---- 68 landmarks, of which alignment needs five points
+// ---- landmark model: 68 points, from which alignment uses five
 
 const landmark_side = 64;
 /** Side of the crop divided by the longer side of the box. */
 const crop = 1.1;
-/** Maximum roll; at a larger one the landmarks are predicted again, on an upright crop. */
+/** Above this roll, the landmarks are predicted again on an upright crop. */
 const upright_degrees = 6;
 
 async function predict(session, pixels, image, transform) {
@@ -88,12 +87,12 @@ async function predict(session, pixels, image, transform) {
   return [mean(points.slice(36, 42)), mean(points.slice(42, 48)), points[30], points[48], points[54]];
 }
 
-/** Angle of the line from the right eye to the left, degrees, clockwise. */
+/** Returns the clockwise angle of the line from the right eye to the left eye, in degrees. */
 function rollOf([right, left]) {
   return (Math.atan2(left[1] - right[1], left[0] - right[0]) * 180) / Math.PI;
 }
 
-/** Right eye, left eye, nose, right and left corner of the mouth, in pixels of the image. */
+/** Resolves to the right eye, left eye, nose, and right and left mouth corner, in pixels of the image. */
 async function fivePoints(session, pixels, image, face) {
   const centre = [face.x + face.width / 2, face.y + face.height / 2];
   const side = Math.max(face.width, face.height) * crop;
@@ -129,7 +128,7 @@ async function embed(session, pixels, image, points) {
   return unit(output);
 }
 
-// ---- all together
+// ---- complete pipeline
 
 /** Returns a function { bytes } → { embedding }. */
 export async function recogniser(pixels) {

@@ -1,14 +1,14 @@
-// Decoding by sharp, everything after it in plain JavaScript over typed arrays.
+// Decodes with sharp, and does everything else in plain JavaScript on typed arrays.
 import sharp from 'sharp';
 import { inverse } from '../lib/geometry.mjs';
 
-// One thread per worker, so libvips must not start its own.
+// One thread per worker, so libvips must not start more.
 sharp.concurrency(1);
 sharp.cache(false);
 
 const side = 640;
 
-/** Decodes as a careful user of sharp would: RGB of the upright image, at most 640 pixels a side, as { data, width, height }. */
+/** Decodes to upright RGB with sides of at most 640 pixels, as { data, width, height }. */
 export async function readImage(bytes) {
   const { data, info } = await sharp(bytes)
     .rotate()
@@ -25,8 +25,8 @@ export { readImage as decode };
 export function release() {}
 
 /**
- * Fills planes of `width` × `height` with `write(planes, at, r, g, b)`. `back` maps pixels of the planes to the image, which
- * is sampled bilinearly and black outside.
+ * Fills planes of `width` × `height` with `write(planes, at, r, g, b)`. `back` maps their pixels to the image, which is
+ * sampled bilinearly, with black outside.
  */
 function warp({ data, width: columns, height: rows }, back, width, height, planes, write) {
   for (let row = 0, at = 0; row < height; row++) {
@@ -69,7 +69,7 @@ export function letterbox(image, width, height, { mean, scale: unit }) {
     planes[at + plane] = (g - mean) * unit;
     planes[at + 2 * plane] = (b - mean) * unit;
   };
-  // The transform goes from pixel centre to pixel centre.
+  // Pixel coordinates are pixel centres, so scaling shifts them.
   const shift = 0.5 / scale - 0.5;
   const back = { a: 1 / scale, b: 0, tx: shift, ty: shift };
   return {
@@ -85,7 +85,7 @@ export function greyCrop(image, transform, size, { mean, scale }) {
   return warp(image, inverse(transform), size, size, new Float32Array(size * size), write);
 }
 
-/** Planes in the order blue, green, red, with which the embeddings distinguish people slightly better. */
+/** Returns planes in the order BGR, because the embeddings then separate people slightly better. */
 export function colourCrop(image, transform, size, { mean, scale }) {
   const plane = size * size;
   const write = (planes, at, r, g, b) => {

@@ -1,5 +1,5 @@
-// The server of a peer: fastify and its multipart plugin, with one difference in the peers' favour: only the largest face of a
-// image is compared.
+// The server of a peer: fastify with its multipart plugin. Unlike facematch, it compares only the largest face of each
+// image, which makes the peers faster.
 //   node server.mjs --peer NAME --workers N --key KEY
 import cluster from 'node:cluster';
 import { timingSafeEqual } from 'node:crypto';
@@ -16,20 +16,18 @@ const workers = Number(values.workers);
 function byCosine(a, b) {
   let similarity = 0;
   for (let i = 0; i < a.length; i++) similarity += a[i] * b[i];
-  // About one in a thousand non-mated pairs is above it.
+  // About one in a thousand non-mated pairs exceeds this threshold.
   return { match: similarity >= 0.35, similarity };
 }
 
 const distance = (a, b) => Math.hypot(...a.map((value, i) => value - b[i]));
 
-/** Compares like face-api's documentation. */
+/** Compares as face-api's documentation recommends. */
 function byDistance(a, b) {
   return { match: distance(a, b) <= 0.6, similarity: 1 - distance(a, b) };
 }
 
-/**
- * Compares like human's `match.similarity` by default, without a second copy of the library in this thread.
- */
+/** Compares like human's `match.similarity` with default options, without loading the library in this thread. */
 function byHuman(a, b) {
   const root = Math.sqrt(25) * distance(a, b);
   const similarity = Math.min(1, Math.max(0, (1 - root / 100 - 0.2) / 0.6));
@@ -39,10 +37,9 @@ function byHuman(a, b) {
 const here = (file) => new URL(file, import.meta.url).href;
 
 /**
- * `worker` is a module with the default export { bytes } → { embedding }, or {} if there is no face. `tasks`
- * is the number of images that a worker has at once: decoding one on libuv's threads overlaps the nets of
- * another. opencv4nodejs keeps its classes in static variables, and a second thread that loads it crashes the
- * process, so it gets processes instead.
+ * `worker` is a module whose default export maps { bytes } to { embedding }, or to {} without a face. `tasks` is the
+ * number of images per worker at the same time, so that decoding on libuv's threads overlaps inference. opencv4nodejs
+ * needs `processes`, because it crashes if a second thread loads it.
  */
 const peers = {
   'do-it-yourself': { worker: 'nets.mjs', pixels: 'pixels.mjs', tasks: 3, compare: byCosine },
@@ -52,8 +49,8 @@ const peers = {
 };
 
 /**
- * A queue before a pool: calls `run(task)` for `slots` tasks at once, in the order of arrival. piscina 5.3.2 puts the head of its
- * own queue back at the end when no worker is free, so that some requests would wait for all others.
+ * Returns a FIFO queue in front of a pool, which runs at most `slots` tasks at once. piscina's own queue is not fair:
+ * 5.3.2 moves the first task to the end if no worker is free.
  */
 function queued(slots, run) {
   let free = slots;
@@ -76,7 +73,7 @@ function queued(slots, run) {
     });
 }
 
-/** Listens on a free port and returns its URL. */
+/** Listens on a free port, and resolves to its URL. */
 async function listen(recognise, compare) {
   const app = fastify({ bodyLimit: 20 * 2 ** 20 });
   await app.register(multipart, { limits: { fileSize: 10 * 2 ** 20, parts: 16 } });
@@ -122,7 +119,7 @@ if (!processes) {
   );
 } else if (cluster.isPrimary) {
   const all = Array.from({ length: workers }, () => cluster.fork());
-  // The measurement would be wrong with one process less.
+  // Ends the measurement if a process dies, because its result would be wrong.
   cluster.on('exit', () => process.exit(1));
   const [[{ port }]] = await Promise.all(all.map((one) => once(one, 'listening')));
   announce(`http://127.0.0.1:${port}`);

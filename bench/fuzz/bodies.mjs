@@ -1,10 +1,10 @@
-// Bodies: valid forms, nearly valid forms and other bytes; and ways to damage bytes.
+// Generates request bodies: valid forms, damaged forms and random bytes.
 import { form } from '../../test/support/load.mjs';
 
-/** Each returns the replacement for `rest`, the bytes from a random place on. */
+/** Each function returns the replacement for `rest`, the bytes after a random position. */
 const changes = [
   (rest, random) => new Uint8Array(rest).fill(rest[0] ^ (1 << random.below(8)), 0, 1),
-  // The values at which lengths and signs overflow.
+  // Writes values at which lengths and signs overflow.
   (rest, random) =>
     new Uint8Array(rest).fill(random.pick([0x00, 0x01, 0x7f, 0x80, 0xfe, 0xff]), 0, 1 + random.below(8)),
   () => Buffer.alloc(0),
@@ -13,17 +13,17 @@ const changes = [
   (rest, random) => Buffer.concat([rest.subarray(0, random.below(256)), rest]),
 ];
 
-/** Applies one to four of them. */
+/** Applies one to four random changes. */
 export function mutate(bytes, random) {
-  let spoilt = bytes;
+  let mutated = bytes;
   for (let count = 1 + random.below(4); count > 0; count--) {
-    const at = random.below(spoilt.length + 1);
-    spoilt = Buffer.concat([spoilt.subarray(0, at), random.pick(changes)(spoilt.subarray(at), random)]);
+    const at = random.below(mutated.length + 1);
+    mutated = Buffer.concat([mutated.subarray(0, at), random.pick(changes)(mutated.subarray(at), random)]);
   }
-  return spoilt;
+  return mutated;
 }
 
-/** Cheap to reject: these requests test the form, not the decoder. */
+/** An image that is cheap to reject, for requests that test the form parser and not the decoder. */
 const notAnImage = Buffer.from('this is not an image');
 const plain = { image1: notAnImage, image2: notAnImage };
 
@@ -45,7 +45,7 @@ export const goodForm = (random, world) => {
   );
 };
 
-/** One image is damaged, sometimes both. */
+/** Returns a form with one damaged image, or two. */
 export const damagedForm = (random, world) => {
   const damaged = () => {
     const file = random.pick(world.damaged);
@@ -57,11 +57,11 @@ export const damagedForm = (random, world) => {
   );
 };
 
-/** A valid image with damage, mostly in its headers. */
-export const sufferedForm = (random, world) => {
+/** Returns a form with a valid image that is then damaged, mostly in its header. */
+export const mutatedImageForm = (random, world) => {
   const good = random.pick(world.good);
-  const harmed = random.chance(0.6) ? 700 : good.length;
-  const image1 = Buffer.concat([mutate(good.subarray(0, harmed), random), good.subarray(harmed)]);
+  const end = random.chance(0.6) ? 700 : good.length;
+  const image1 = Buffer.concat([mutate(good.subarray(0, end), random), good.subarray(end)]);
   return form({ image1, image2: notAnImage });
 };
 
@@ -74,7 +74,7 @@ export const oddFields = (random) => {
   return form(fields);
 };
 
-/** Members of a form as JSON, now and then of the wrong type, with damage to the text in half of them. */
+/** Returns the members of a form as JSON, some with a wrong type. Half of the bodies are also damaged. */
 export const oddJson = (random, world) => {
   const base64 = (bytes) => bytes.toString('base64').replaceAll('/', random.chance(0.5) ? '/' : '\\/');
   const photo = () => base64(random.chance(0.1) ? random.pick(world.good) : notAnImage);
@@ -86,18 +86,18 @@ export const oddJson = (random, world) => {
   ];
   for (let count = random.below(4); count > 0; count--) members.push([random.pick(names), other()]);
   const text = members.map(([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value)}`).join();
-  // The escape of a slash was escaped once more.
+  // Undoes the second escape of the slashes, which JSON.stringify added.
   const body = Buffer.from(`{${text.replaceAll('\\\\/', '\\/')}}`);
   return random.chance(0.5) ? mutate(body, random) : body;
 };
 
-/** One image, valid or not, with fields that most endpoints do not have. */
+/** Returns a form with one image, valid or damaged, and sometimes a field that most endpoints do not have. */
 export const oneImage = (random, world) => {
   const image = random.chance(0.3) ? random.pick(world.good) : mutate(random.pick(world.damaged), random);
   return form({ image, ...(random.chance(0.5) && { [random.pick(names)]: random.pick(values) }) });
 };
 
-/** One image against up to eighteen, two more than the limit; most of them are not images. */
+/** Returns a form with one image and up to eighteen others, two more than the limit. Most of them are not images. */
 export const manyTargets = (random, world) => {
   const target = () =>
     random.weighted([
@@ -120,7 +120,7 @@ const things = [
   null, true, -1, 1.5, 1e308, '', '0', [], {}, [[]], [null], ['AAAA'], [{ id: 1 }], 'AAAA', 'A'.repeat(2732), '\ud800',
 ];
 
-/** A body for match/embeddings with damaged members or bytes, or nested deeply. */
+/** Returns a body for match/embeddings with damaged members or bytes, or with deep nesting. */
 export const oddEmbeddingsRequest = (random, world) => {
   if (random.chance(0.05))
     return Buffer.from(random.pick(['[', '{"a":', '[{"a":']).repeat(1 + random.below(100_000)));
@@ -131,7 +131,7 @@ export const oddEmbeddingsRequest = (random, world) => {
       candidate instanceof Object && random.chance(0.3)
         ? [candidate, random.pick(['id', 'embedding', 'embeddings'])]
         : [request, random.pick(members)];
-    // Assigning to __proto__ would not make a member of that name.
+    // An assignment to __proto__ would not create a member with that name.
     Object.defineProperty(owner, name, { value: random.pick(things), enumerable: true, configurable: true });
   }
   const bytes = Buffer.from(JSON.stringify(request));

@@ -1,4 +1,4 @@
-// Request headers: a valid set, and ways to get it wrong.
+// Generates request headers: a valid set, and invalid variants.
 import { boundary, content_type } from '../../test/support/load.mjs';
 
 const base = '/API/v1.0';
@@ -9,7 +9,7 @@ export const detect = `${base}/face/detect/upload`;
 export const embed = `${base}/face/embed/upload`;
 export const embeddings = `${base}/face/match/embeddings`;
 
-/** `headers` are [name, value] pairs; a value of undefined omits its header. */
+/** Returns a request line and headers. `headers` adds or replaces headers; the value undefined removes one. */
 export function requestHeaders(world, headers = {}, requestLine = `POST ${match} HTTP/1.1`) {
   const all = { host: 'fuzz', 'x-api-key': world.key, 'content-type': content_type, ...headers };
   const lines = Object.entries(all).flatMap(([name, value]) =>
@@ -25,7 +25,7 @@ export function withLength(world, body, headers = {}, requestLine = undefined) {
   ]);
 }
 
-/** Sends the body in chunks of random sizes (RFC 9112 section 7.1), sometimes with an extension or a trailer. */
+/** Returns a request with a chunked body (RFC 9112, section 7.1), in chunks of random sizes. */
 export function inChunks(world, body, random, requestLine = undefined, headers = {}) {
   const pieces = [requestHeaders(world, { ...headers, 'transfer-encoding': 'chunked' }, requestLine)];
   for (let at = 0; at < body.length; ) {
@@ -36,10 +36,7 @@ export function inChunks(world, body, random, requestLine = undefined, headers =
   return Buffer.concat([...pieces, Buffer.from('0\r\n\r\n')]);
 }
 
-/**
- * Headers whose values a server and a proxy in front of it might read differently. The rest of the request is
- * valid.
- */
+/** Headers that a server and a proxy in front of it might parse differently, in an otherwise valid request. */
 // biome-ignore format: a table
 export const oddHeaders = [
   { 'x-api-key': undefined }, { 'x-api-key': '' }, { 'x-api-key': 'fm_x_y' }, { 'x-api-key': 'k'.repeat(2000) }, { 'x-api-key': '\xff\xfe' },
@@ -69,7 +66,7 @@ export const oddRequestLines = [
   'PRI * HTTP/2.0', `CONNECT fuzz:80 HTTP/1.1`, `TRACE ${match} HTTP/1.1`, `GET /__proto__ HTTP/1.1`, ` POST ${match} HTTP/1.1`, `POST  ${match} HTTP/1.1`,
 ];
 
-/** Wrong ways to state the end of a body. `length` is the true one. */
+/** Wrong or unusual framing headers of a body with the true size `length`. */
 // biome-ignore format: a table
 export const lyingLengths = [
   (length) => ({ 'content-length': length + 1 }), (length) => ({ 'content-length': length + 5000 }), (length) => ({ 'content-length': length - 1 }),
@@ -83,7 +80,7 @@ export const lyingLengths = [
   () => ({ 'transfer-encoding': 'chunked' }), () => ({}),
 ];
 
-/** Bodies after `Transfer-Encoding: chunked`. */
+/** Bodies for `Transfer-Encoding: chunked`, most of them invalid. */
 // biome-ignore format: a table
 export const oddChunks = [
   '0\r\n\r\n', '5\r\nhello\r\n0\r\n\r\n', '5;ext=1\r\nhello\r\n0\r\n\r\n', '5\r\nhello\r\n0\r\nTrailer: x\r\n\r\n', '5\nhello\n0\n\n', 'g\r\n', '-1\r\nx\r\n',
@@ -93,7 +90,7 @@ export const oddChunks = [
 
 /** The first bytes of other protocols. */
 // biome-ignore format: a table
-export const unknownSenders = [
+export const otherProtocols = [
   Buffer.from('160301020001000001fc0303', 'hex'), Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'), Buffer.from('EHLO fuzz\r\n'), Buffer.from('\r\n\r\n\r\n'),
   Buffer.from('\0\0\0\0'), Buffer.from('GET'), Buffer.from('SSH-2.0-x\r\n'), Buffer.from('*1\r\n$4\r\nPING\r\n'),
 ];

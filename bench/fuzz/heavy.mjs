@@ -1,5 +1,5 @@
-// Measures how much CPU time bodies of the maximum size take on the server's main thread. Each body repeats a
-// short text at one place of a form or of JSON.
+// Measures the main thread's CPU time for bodies of the maximum size. Each body repeats a short string at one place
+// of a form or of JSON.
 import { randomFillSync } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { form, content_type as formType } from '../../test/support/load.mjs';
@@ -10,7 +10,7 @@ import { advanced, detect, many, match } from './headers.mjs';
 
 const fields = { [match]: 'image1', [advanced]: 'image1', [many]: 'image2', [detect]: 'image' };
 
-/** RFC 2046 section 5.1.1: characters of a boundary. */
+/** Some of the characters that a boundary may have (RFC 2046, section 5.1.1). */
 const boundaryChars = [..."ABab01'()+_,-./:=?"];
 
 function boundaryOf(random) {
@@ -31,14 +31,14 @@ const jsonPieces = [
   '{"a":', '"a",', '"AAAA",', '1e', '-0', 'null,',
 ];
 
-/** Returns one to four pieces, of which the first may be repeated many times. */
+/** Returns one to four pieces as one string. The first piece may be repeated many times. */
 function unitOf(random, pieces) {
   const chosen = Array.from({ length: 1 + random.below(4) }, () => random.pick(pieces));
   chosen[0] = chosen[0].repeat(random.pick([1, 1, 1, 2, 7, 1000]));
   return chosen.join('');
 }
 
-/** Returns the text before and after the repeated units, by the name of the place. */
+/** Returns the strings before and after the repeated units, by the name of the place. */
 function formPlaces(boundary, field) {
   const open = `--${boundary}\r\nContent-Disposition: form-data; name="${field}"`;
   const close = `\r\n--${boundary}--\r\n`;
@@ -83,7 +83,7 @@ function heavy(random, size) {
   ]);
   const [place, [before, after]] = random.pick(Object.entries(places));
   const room = size - before.length - after.length;
-  // About one body in three switches from one unit to another.
+  // About one body in three has two different units.
   const first = random.chance(0.3) ? random.below(room) : room;
   const units = [first, room - first].filter(Boolean).map((length) => [unitOf(random, pieces), length]);
   const shown = units.map(([unit]) => JSON.stringify(unit.slice(0, 60)));
@@ -100,7 +100,7 @@ function heavy(random, size) {
   };
 }
 
-/** Returns two images of random bytes, as a form and as JSON: the reference for the heavy bodies. */
+/** Returns the reference for the heavy bodies: two images of random bytes, as a form and as JSON. */
 function plain(size) {
   const half = randomFillSync(Buffer.alloc(size / 2 - 1024));
   const text = half.toString('base64').slice(0, half.length);
@@ -112,19 +112,18 @@ function plain(size) {
 }
 
 /**
- * Sends `count` heavy bodies of `bytes` bytes, and two images as a form and as JSON for comparison. Returns the
- * usual time of each kind (`usual_ms`) and the slowest bodies (`slowest`, each with `what`, `ms` and `ratio`).
- * `ask(path, body, content_type)` sends one body to the server; `onFault` is called for a body without a proper
- * response.
+ * Sends `count` heavy bodies of `bytes` bytes, and the reference bodies. Resolves to the median time of each
+ * reference (`usual_ms`) and the slowest bodies (`slowest`, with `what`, `ms` and `ratio`). `ask(path, body,
+ * content_type)` sends a body. Calls `onFault` for a 5xx response.
  */
 export async function slowestOf({ count, seed, bytes, ask, pid, isDead, onFault }) {
-  /** Returns the CPU time of the main thread for one body in milliseconds. */
+  /** Resolves to the main thread's CPU time for one body, in milliseconds. */
   const mainMsOf = async ({ path, content_type, body, what }) => {
     const started_ms = mainThreadCpuMsOf(pid);
     const response = await ask(path, body, content_type);
     await response.arrayBuffer();
     if (response.status >= 500) onFault(`${what}: ${response.status}`);
-    // Includes work after the response, such as freeing the body.
+    // Includes the work after the response, such as releasing the body.
     await sleep(20);
     return mainThreadCpuMsOf(pid) - started_ms;
   };
@@ -140,7 +139,7 @@ export async function slowestOf({ count, seed, bytes, ask, pid, isDead, onFault 
     const body = heavy(Random.at(seed, index), bytes);
     const usual = usual_ms[body.is];
     let ms = await mainMsOf(body);
-    // A body that seems slow is tried twice more, and its minimum time counts.
+    // Measures a slow body twice more, and uses the minimum.
     for (let again = 0; again < 2 && ms > 2 * usual; again++) ms = Math.min(ms, await mainMsOf(body));
     seen.push({ what: body.what, ms: Math.round(ms), ratio: ms / usual });
   }

@@ -1,4 +1,4 @@
-// The kinds of requests and the images that they send.
+// Plans random requests, and creates the images that they send.
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import sharp from 'sharp';
@@ -10,7 +10,7 @@ import * as headerCases from './headers.mjs';
 
 const { advanced, detect, embed, embeddings, requestHeaders, many, match, withLength } = headerCases;
 
-/** A request to one of `paths`. Most bodies come with a length, some in chunks. */
+/** Returns a generator of requests to `paths`. Most bodies have a Content-Length, and some are chunked. */
 const post = (make, paths, headers) => (random, world) => {
   const body = make(random, world);
   const line = `POST ${random.pick(paths)} HTTP/1.1`;
@@ -25,11 +25,11 @@ const asJson = { 'content-type': 'application/json' };
 const pipelinable = headerCases.oddRequestLines.filter((line) => line.startsWith('GET '));
 
 /**
- * Each kind has a weight, a generator of its bytes from the world (key, images), and an expected result. A request with inference
- * costs as much as a hundred others; among 100,000 requests there are still thousands of them.
- *   ok        200
- *   response  any response except 5xx
- *   a number  so many responses, or a closed connection; without it one
+ * Each kind of request has a weight, a generator of its bytes, and an expected result. Kinds with inference have low
+ * weights, because they take about a hundred times as long as others.
+ *   'ok'        200
+ *   'response'  any response except 5xx
+ *   a number    this number of responses (default 1), or a closed connection
  */
 const kinds = {
   valid: [2, post(bodies.goodForm, [match, advanced, many]), 'ok'],
@@ -42,7 +42,7 @@ const kinds = {
     'response',
   ],
   damaged_image: [4, toMatch(bodies.damagedForm), 'response'],
-  suffered_image: [3, toMatch(bodies.sufferedForm), 'response'],
+  mutated_image: [3, toMatch(bodies.mutatedImageForm), 'response'],
   odd_fields: [10, toMatch(bodies.oddFields), 'response'],
   odd_json: [10, post(bodies.oddJson, [match, advanced, many], asJson), 'response'],
   mutated_form: [15, toMatch(bodies.mutatedForm), 'response'],
@@ -82,8 +82,8 @@ const kinds = {
         Buffer.from('some body'),
       ]),
   ],
-  unknown_sender: [1, (random) => random.pick(headerCases.unknownSenders)],
-  // µWS accepts another request if the one before was completed inside its callback, as these are.
+  other_protocol: [1, (random) => random.pick(headerCases.otherProtocols)],
+  // µWS accepts a pipelined request only if the request before it was completed within its callback, like these.
   pipelined: [
     1.5,
     (random, world) =>
@@ -103,9 +103,9 @@ const kinds = {
 const weights = Object.entries(kinds).map(([kind, [weight]]) => [kind, weight]);
 
 /**
- * A request, determined by the generator: its kind, its expected result, its bytes and where they are cut,
- * and how the client leaves: at a byte of its request, while it waits, at the first byte of the response, or
- * after its patience.
+ * Returns a random request: its kind, expected result and bytes, and where they are cut. `leaves` says when the
+ * client disconnects: while sending (at `leavesAt`), while waiting, or at the first byte of the response. Otherwise
+ * it disconnects after `patience_ms`.
  */
 export function plan(random, world) {
   const kind = random.weighted(weights);
@@ -113,7 +113,7 @@ export function plan(random, world) {
   const bytes = make(random, world);
   const somewhere = () => random.below(bytes.length + 1);
   const expects = typeof expected === 'number' ? 'end' : expected;
-  // A client that has to wait leaves, mostly soon; a few stay until the server's timeouts end the connection.
+  // Most clients that get no response disconnect soon. A few wait for the server's timeouts.
   const patient = expects !== 'end' || random.chance(0.1);
   return {
     kind,
@@ -128,21 +128,21 @@ export function plan(random, world) {
   };
 }
 
-/** Larger ones cost time and test nothing more. */
-const most_bytes = 300_000;
+/** Maximum size of a file of the corpus. Larger files take more time and test nothing else. */
+const max_bytes = 300_000;
 
-/** Returns files of the shared corpus; none if there is no such folder. */
+/** Returns the files of the shared corpus; empty if the folder does not exist. */
 function corpus() {
   const folder = sharedData('corrupt');
   if (folder === undefined) return [];
   return readdirSync(folder, { withFileTypes: true, recursive: true })
     .filter((entry) => entry.isFile())
     .map((entry) => readFileSync(join(entry.parentPath, entry.name)))
-    .filter((bytes) => bytes.length <= most_bytes);
+    .filter((bytes) => bytes.length <= max_bytes);
 }
 
-/** Kinds of images that decoders had bugs with, made here and then damaged. */
-async function drawn(seed) {
+/** Creates images of unusual kinds, and damaged copies of them. */
+async function generatedImages(seed) {
   const create = { width: 90, height: 70, channels: 4, background: { r: 200, g: 120, b: 40, alpha: 0.5 } };
   const image = sharp({ create });
   const files = [
@@ -164,10 +164,7 @@ async function drawn(seed) {
   return made.flatMap((bytes) => [bytes, ...Array.from({ length: 10 }, () => bodies.mutate(bytes, random))]);
 }
 
-/**
- * { good, damaged, from_corpus }: lists of bytes, and how many of the damaged ones are from the shared
- * corpus.
- */
+/** Resolves to lists of valid and damaged images, and the number of damaged images from the shared corpus. */
 export async function fuzzImages(seed) {
   const good = await portraits(
     ['jpeg', 'png', 'webp'].map((format) => ({ width: 200, height: 200, format })),
@@ -175,7 +172,7 @@ export async function fuzzImages(seed) {
   const files = corpus();
   return {
     good: good.map(({ bytes }) => bytes),
-    damaged: [...files, ...(await drawn(seed))],
+    damaged: [...files, ...(await generatedImages(seed))],
     from_corpus: files.length,
   };
 }

@@ -1,5 +1,5 @@
-// Images with known contents, and variants that make an ordinary one hard. Those that are not part of the project are in
-// ../shared or $FACEMATCH_SHARED.
+// Provides images with known contents, and variants that make an ordinary image hard. Images that are not part of the
+// project are in ../shared or $FACEMATCH_SHARED.
 import { readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import sharp from 'sharp';
@@ -21,7 +21,7 @@ function files(name, pattern = /\.(jpe?g|png|webp)$/i) {
 
 const read = (file) => ({ name: basename(file), bytes: readFileSync(file) });
 
-/** The sample photos of @vladmandic/face-api, with the number of people in each, counted by eye. */
+/** Returns the sample photos of @vladmandic/face-api, with the number of people in each, counted by hand. */
 export function samples() {
   return [3, 3, 3, 4, 5, 4].map((people, i) => ({
     ...read(join(root, `node_modules/@vladmandic/face-api/demo/sample${i + 1}.jpg`)),
@@ -43,7 +43,7 @@ export function groups() {
   }));
 }
 
-/** One face, rotated in the pixels: { name, bytes, degrees, upright }. */
+/** Images of one face with rotated pixels: { name, bytes, degrees, upright }. */
 export function turnedFaces() {
   return files('groups/rotated').map((file) => {
     const [, stem, degrees] = /^(\D+)(\d+)\.jpg$/.exec(basename(file));
@@ -55,7 +55,7 @@ export function turnedFaces() {
   });
 }
 
-/** The same images under every EXIF orientation: { name, bytes, upright }. */
+/** The same images with each EXIF orientation: { name, bytes, upright }. */
 export function oriented() {
   return files('exif').map((file) => ({
     ...read(file),
@@ -87,8 +87,8 @@ export function labelled() {
     .map((image) => ({ ...image, boxes: boxes.get(image.name) }));
 }
 
-// `make` of a variant takes { pixels, width, height, face }: a sharp object, its size, and its face as the
-// pipeline found it. It returns { image, move }: a sharp object, and the transform of positions.
+// `make` of a variant maps { pixels, width, height, face } to { image, move }. `pixels` and `image` are sharp
+// objects, `face` is the face that the pipeline found, and `move` transforms positions.
 
 const grey = '#808080';
 
@@ -99,7 +99,7 @@ function turned(degrees) {
     const [cos, sin] = [Math.cos((degrees * Math.PI) / 180), Math.sin((degrees * Math.PI) / 180)];
     const across = Math.abs(width * cos) + Math.abs(height * sin);
     const down = Math.abs(width * sin) + Math.abs(height * cos);
-    // Around the centre of the image, which becomes the centre of the larger one.
+    // Rotates around the centre of the image, which becomes the centre of the larger image.
     const [tx, ty] = [across - (cos * width - sin * height), down - (sin * width + cos * height)];
     const move = { a: cos, b: sin, tx: tx / 2, ty: ty / 2 };
     return { image: pixels.rotate(degrees, { background: grey }), move };
@@ -116,7 +116,7 @@ const shrunk =
     move: scaled(Math.round(width * k) / width),
   });
 
-/** A close-up that keeps `share` of each side of the face's box, around the centre of its landmarks. */
+/** Crops to `share` of the longer side of the face's box, around the centre of its landmarks. */
 function closeUp(share) {
   return ({ pixels, width, height, face }) => {
     const side = Math.round(share * Math.max(face.box.width, face.box.height));
@@ -129,7 +129,7 @@ function closeUp(share) {
   };
 }
 
-/** The face at a size of `side` pixels in an image of 1600 x 1200. */
+/** Shrinks the face to `side` pixels, in an image of 1600 x 1200. */
 function tiny(side) {
   return async ({ pixels, width, height, face }) => {
     const k = side / Math.max(face.box.width, face.box.height);
@@ -141,10 +141,7 @@ function tiny(side) {
   };
 }
 
-/**
- * The face printed with black dots on a screen of 45 degrees, `dots` across the face, and scanned with eight
- * pixels per dot.
- */
+/** Simulates a halftone print at 45 degrees with `dots` dots across the face, scanned with eight pixels per dot. */
 function printed(dots) {
   const pitch = 8;
   return async ({ pixels, width, height, face }) => {
@@ -156,8 +153,8 @@ function printed(dots) {
     const turn = (2 * Math.PI) / (pitch * Math.SQRT2);
     for (let i = 0; i < data.length; i++) {
       const [x, y] = [i % info.width, Math.floor(i / info.width)];
-      const least = 128 + 63 * (Math.cos((x + y) * turn) + Math.cos((x - y) * turn));
-      data[i] = data[i] > least ? 255 : 0;
+      const threshold = 128 + 63 * (Math.cos((x + y) * turn) + Math.cos((x - y) * turn));
+      data[i] = data[i] > threshold ? 255 : 0;
     }
     return { image: sharp(data, { raw: { ...info, channels: 1 } }), move: scaled(info.width / width) };
   };
@@ -166,7 +163,7 @@ function printed(dots) {
 const darkened = (k) => (level) => k * level;
 const pale = (level) => 0.2 * level + 0.7;
 
-/** `tone` changes grey levels of 0..1; `quality` is the JPEG's. The goals apply to `asked` variants. */
+/** `tone` maps grey levels from 0 to 1. `quality` is the JPEG quality. The targets apply to `asked` variants. */
 export const variants = [
   { name: 'as it is', asked: true },
   ...[90, 180, 270].map((degrees) => ({ name: `turned by ${degrees}°`, asked: true, make: turned(degrees) })),
@@ -185,8 +182,8 @@ export const variants = [
 ];
 
 /**
- * A person next to a larger one, on a page or a landscape: `side` is that of the face's box in the detector's
- * frame of 320 x 240, in pixels.
+ * Variants with a person next to a larger portrait, on a page or a landscape. `side` is the size of the face's box in
+ * the detector's input of 320 x 240 pixels.
  */
 export const beside = [
   ...[10, 12, 14, 18, 24, 36].map((side) => ({ what: '12 megapixels', width: 4000, height: 3000, side })),
@@ -208,7 +205,7 @@ export const beside = [
   name: `beside a larger one, ${one.side} px of the frame, in ${one.what}`,
 }));
 
-/** Lines of text, as grey bars. */
+/** Returns a page with lines of text, drawn as grey bars. */
 function page(width, height) {
   const lines = Array.from({ length: 40 }, (_item, i) => {
     const share = 0.3 + ((i * 37) % 50) / 100;
@@ -218,7 +215,7 @@ function page(width, height) {
     <rect width="100%" height="100%" fill="#fff"/>${lines.join('')}</svg>`);
 }
 
-/** A portrait whose face has a box of `side` pixels, rotated: { input, info, move }. */
+/** Resolves to a rotated portrait with a face box of `side` pixels: { input, size, move }. */
 async function portraitOf({ pixels, width, height, face }, side, degrees) {
   const k = side / Math.max(face.box.width, face.box.height);
   const { data, info } = await resized(pixels.clone(), width, height, k)
@@ -231,7 +228,7 @@ async function portraitOf({ pixels, width, height, face }, side, degrees) {
 }
 
 /**
- * The image of such a variant: { bytes, move, larger }, where the larger portrait is. `number` chooses the
+ * Resolves to the image of a `beside` variant. `larger` is the size of the larger portrait. `number` selects the
  * background.
  */
 export async function besides({ width, height, side, degrees, larger }, source, other, number) {
@@ -257,7 +254,7 @@ export async function besides({ width, height, side, degrees, larger }, source, 
 
 const asItIs = ({ pixels }) => ({ image: pixels, move: still });
 
-/** The variant as a file: { bytes, move }. */
+/** Resolves to the variant as a JPEG: { bytes, move }. */
 export async function applied({ make = asItIs, tone = (level) => level, quality = 95 }, source) {
   const { image, move } = await make({ ...source, pixels: source.pixels.clone() });
   const { data, info } = await image.raw().toBuffer({ resolveWithObject: true });

@@ -1,9 +1,9 @@
-// Similarity transforms (rotation, scale and shift), boxes and faces. A transform is { a, b, tx, ty }, as in
-// native/core/image/geometry.h: x' = a·x − b·y + tx, y' = b·x + a·y + ty.
+// Functions for similarity transforms (rotation, scale and shift), boxes and faces. A transform is { a, b, tx, ty },
+// as in native/core/image/geometry.h: x' = a·x − b·y + tx, y' = b·x + a·y + ty.
 
 export const still = { a: 1, b: 0, tx: 0, ty: 0 };
 
-/** Mean of points. */
+/** Returns the mean of points. */
 export const mean = (points) =>
   [0, 1].map((axis) => points.reduce((sum, p) => sum + p[axis], 0) / points.length);
 
@@ -15,7 +15,7 @@ export function inverse({ a, b, tx, ty }) {
   return { a: ia, b: ib, tx: -(ia * tx - ib * ty), ty: -(ib * tx + ia * ty) };
 }
 
-/** The least-squares similarity (Umeyama 1991, closed form in two dimensions). */
+/** Returns the least-squares similarity (Umeyama 1991, closed form in two dimensions). */
 export function fit(from, to) {
   const [fx, fy] = mean(from);
   const [tx, ty] = mean(to);
@@ -31,7 +31,7 @@ export function fit(from, to) {
   return { a, b, tx: tx - (a * fx - b * fy), ty: ty - (b * fx + a * fy) };
 }
 
-/** Maps a square of the image around a centre, rotated by `degrees`, to `size` × `size` pixels. */
+/** Returns the transform from a square around a centre, rotated by `degrees`, to `size` × `size` pixels. */
 export function squareCrop([cx, cy], side, degrees, size) {
   const scale = size / side;
   const radians = (degrees * Math.PI) / 180;
@@ -39,7 +39,7 @@ export function squareCrop([cx, cy], side, degrees, size) {
   return { a, b, tx: size / 2 - (a * cx - b * cy), ty: size / 2 - (b * cx + a * cy) };
 }
 
-/** The box of the same face; between 0 and 90 degrees width and height change gradually into one another. */
+/** Returns the moved box. A rotation by 90 degrees exchanges width and height; smaller angles interpolate. */
 function moveBox(move, { x, y, width, height }) {
   const [cx, cy] = apply(move, [x + width / 2, y + height / 2]);
   const [straight, across] = [move.a ** 2, move.b ** 2];
@@ -56,7 +56,7 @@ export function moveFace(move, { box, landmarks }) {
   return { box: moveBox(move, box), landmarks: Object.fromEntries(points) };
 }
 
-/** The part of a box that is inside the image. */
+/** Returns the part of a box that is inside the image. */
 function clipped({ x, y, width, height }, image) {
   const [left, top] = [Math.max(x, 0), Math.max(y, 0)];
   const [right, bottom] = [Math.min(x + width, image.width), Math.min(y + height, image.height)];
@@ -71,7 +71,7 @@ export function intersectionOverUnion(a, b) {
   return shared / (a.width * a.height + b.width * b.height - shared);
 }
 
-/** The largest distance of a landmark of one face from the other's, in pixels. */
+/** Returns the maximum distance between corresponding landmarks of two faces, in pixels. */
 export function landmarkDistance(a, b) {
   return Math.max(
     ...Object.keys(a.landmarks).map((name) =>
@@ -81,8 +81,8 @@ export function landmarkDistance(a, b) {
 }
 
 /**
- * The same face: an intersection over union of at least half within the image, and no landmark further off
- * than a tenth of the box.
+ * Returns true if two faces have an intersection over union of at least 0.5 within the image, and a landmark distance
+ * of at most a tenth of the box.
  */
 export function sameFace(found, expected, image) {
   const { width, height } = expected.box;

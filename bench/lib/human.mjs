@@ -1,4 +1,4 @@
-// human's models on tfjs' WebAssembly backend, which in Node has SIMD but no threads of its own.
+// Loads human's models on tfjs' WebAssembly backend, which in Node.js has SIMD but no threads.
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
@@ -19,10 +19,7 @@ globalThis.fetch = async (input, init) => {
 
 const off = { enabled: false };
 
-/**
- * Loads human for the largest face of independent images: its dense landmarks, and the further outputs that
- * `face` enables.
- */
+/** Loads human for the largest face of independent images, with dense landmarks and the outputs that `face` enables. */
 export async function loadHuman(face = {}) {
   // The package does not export its WebAssembly build for Node, so it is loaded by its path.
   const dist = dirname(require.resolve('@vladmandic/human'));
@@ -32,7 +29,7 @@ export async function loadHuman(face = {}) {
     wasmPath: `${join(folderOf('@tensorflow/tfjs-backend-wasm'), 'dist')}/`,
     modelBasePath: folderUrl(dist, '../models'),
     debug: false,
-    // Requests are independent: no results may be kept from the previous one.
+    // Disables caching, because requests are independent.
     cacheSensitivity: 0,
     filter: off,
     face: {
@@ -56,7 +53,7 @@ export async function loadHuman(face = {}) {
   return human;
 }
 
-/** The largest face of an RGB image; undefined where there is none. */
+/** Resolves to the largest face of an RGB image; undefined if there is none. */
 export async function detectFace(human, { data, width, height }) {
   const image = human.tf.tensor(data, [1, height, width, 3], 'int32');
   try {

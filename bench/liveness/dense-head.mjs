@@ -1,24 +1,25 @@
-// A head in space from one photo, by the 468 landmarks with depth of MediaPipe's face mesh (the npm package @vladmandic/human holds the model).
-// It serves measurements only.
+// Computes a three-dimensional head from one photo, with the 468 landmarks of MediaPipe's face mesh. The model is in
+// the npm package @vladmandic/human. Used only for measurements.
 import { detectFace, loadHuman } from '../lib/human.mjs';
 
-/** Indices of the mesh: tip of the nose, outer corners of the eyes, and all four corners. */
+/** Indices in the mesh: tip of the nose, outer corners of the eyes, and all four eye corners. */
 const nose = 1;
 const outerCorners = [33, 263];
 const corners = [33, 133, 362, 263];
 
-/** Distance of the nose's tip in front of the outer corners of the eyes, in distances between these corners, of MediaPipe's mean face. */
+/** Depth of the nose tip in MediaPipe's mean face, relative to the distance between the outer eye corners. */
 const meanNose = 0.48;
 
-/** Slope of the head beyond the mesh, which ends at the ears and the hairline. */
-const fall = 1.1;
-const lowest = -3;
+/** Slope of the head outside the mesh, which ends at the ears and the hairline. */
+const outerSlope = 1.1;
+const minDepth = -3;
 
 const mean = (points, axis) => points.reduce((sum, point) => sum + point[axis], 0) / points.length;
 
 /**
- * Landmarks of the face in `photo` (RGB: data, width, height) whose eyes are at `eyes`: x to the right, y down, both in distances between
- * the eyes from the middle of them, and depth away from the camera in a unit that is the same for all photos. Undefined where no face is found.
+ * Resolves to a function that finds the landmarks [x, y, depth] of the face with these eyes in an RGB photo. x points
+ * right and y down, from the midpoint of the eyes, in eye distances. Depth points away from the camera, in a unit
+ * that is the same for all photos. The function resolves to undefined if it finds no such face.
  */
 export async function meshFinder() {
   const human = await loadHuman();
@@ -32,23 +33,26 @@ export async function meshFinder() {
       const [dx, dy] = [(px - middle[0]) / unit, (py - middle[1]) / unit];
       return [dx * ux + dy * uy, dy * ux - dx * uy, depth];
     });
-    // Points farther away belong to another person in the image.
+    // A larger offset means that the mesh belongs to another person in the image.
     const at = corners.map((i) => points[i]);
     return Math.hypot(mean(at, 0), mean(at, 1)) < 0.3 ? points : undefined;
   };
 }
 
-/** The factor from the depth of the landmarks to distances between the eyes: that of the mean face for the median of these. */
+/**
+ * Returns the factor from the mesh's depth unit to eye distances, so that the median nose depth is that of the mean
+ * face.
+ */
 export function depthScale(meshes) {
   const factors = meshes.map((points) => {
     const outer = outerCorners.map((i) => points[i]);
-    const apart = Math.hypot(outer[0][0] - outer[1][0], outer[0][1] - outer[1][1]);
-    return (meanNose * apart) / (mean(outer, 2) - points[nose][2]);
+    const distance = Math.hypot(outer[0][0] - outer[1][0], outer[0][1] - outer[1][1]);
+    return (meanNose * distance) / (mean(outer, 2) - points[nose][2]);
   });
   return factors.toSorted((a, b) => a - b)[Math.floor(factors.length / 2)];
 }
 
-/** The head as a surface of test/support/surface.mjs. */
+/** Returns the head as a surface for test/support/surface.mjs. */
 export function denseHead(points, scale) {
   const eyes = mean(
     corners.map((i) => points[i]),
@@ -65,7 +69,7 @@ export function denseHead(points, scale) {
       weights += weight;
     }
     const beyond = Math.max(0, Math.sqrt(nearest) - 0.15);
-    return Math.max(lowest, scale * (eyes - sum / weights) - fall * beyond);
+    return Math.max(minDepth, scale * (eyes - sum / weights) - outerSlope * beyond);
   };
   return (x, y) => {
     const key = `${x},${y}`;

@@ -1,6 +1,6 @@
-// Makes a set for `facematch eval-liveness` from a folder of photos for each person. Draws what a camera
-// would see of prints, flat or bent, that are turned as a challenge asks, and of the person's own head,
-// shaped by dense landmarks. Needs the packages of the bench.
+// Creates a set for `facematch eval-liveness` from photos with one folder per person. Renders frames of flat and bent
+// prints that are turned as a challenge requires, and of the person's own head, shaped by dense landmarks. Needs npm
+// run setup -- --bench.
 //   node bench/liveness/simulate.mjs PHOTOS OUT [--people 60] [--only live|print]
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -27,8 +27,8 @@ loadPack(directory, manifest);
 const addon = loadAddon();
 
 /**
- * Shapes that are shown to the camera, with their maximum angles in degrees. A print is turned further than a
- * head, because its estimated pose changes less. `surface` takes the person's landmarks.
+ * Shapes in front of the camera, with their maximum angles in degrees. A print is turned further than a head, because
+ * its estimated pose changes less. `surface` maps the person's landmarks to the shape.
  */
 const presentations = [
   { kind: 'print', motion: 'flat', surface: surfaces.flat, yaw: 55, pitch: 55 },
@@ -69,7 +69,7 @@ const findMesh = await meshFinder();
 const people = [];
 for (const person of readdirSync(photos).toSorted()) {
   if (people.length === Number(values.people)) break;
-  const photo = await straightPhoto(person);
+  const photo = await frontalPhoto(person);
   const mesh = photo && (await findMesh(photo.pixels, photo.eyes));
   if (mesh !== undefined) people.push({ person, photo, mesh });
 }
@@ -83,7 +83,7 @@ for (const [at, { person, photo, mesh }] of people.entries()) {
     const poses = posesOf(steps, yaw, pitch);
     const shape = surface(mesh);
     for (const [i, pose] of poses.entries()) {
-      // A hand or a head never holds quite still.
+      // Adds small movements of the hand or the head.
       const shift = [2 * Math.sin(5 * i), 2 * Math.cos(3 * i)];
       const turn = {
         yaw: pose.yaw + 1.5 * Math.sin(4 * i) + photo.straight.yaw * (kind === 'live'),
@@ -102,7 +102,7 @@ for (const [at, { person, photo, mesh }] of people.entries()) {
 writeFileSync(join(out, 'sequences.tsv'), rows.map((row) => `${row.join('\t')}\n`).join(''));
 console.log(`${rows.length - 1} sequences of ${people.length} people in ${out}`);
 
-/** Returns the poses: straight twice, then each step out and back, by changes too small to count as jumps. */
+/** Returns the poses: frontal twice, then each step to its angle and back, in changes too small to count as jumps. */
 function posesOf(steps, yaw, pitch) {
   const path = steps.flatMap((step) => {
     const [across, along] = turns[step];
@@ -114,11 +114,8 @@ function posesOf(steps, yaw, pitch) {
   return [{ yaw: 0, pitch: 0 }, { yaw: 0, pitch: 0 }, ...path];
 }
 
-/**
- * Returns the first photo of a person that has exactly one face, nearly straight and large enough; undefined if
- * there is none.
- */
-async function straightPhoto(person) {
+/** Resolves to the first photo of a person with exactly one large, nearly frontal face; undefined if there is none. */
+async function frontalPhoto(person) {
   for (const name of readdirSync(join(photos, person)).toSorted()) {
     const { data, info } = await sharp(join(photos, person, name))
       .removeAlpha()

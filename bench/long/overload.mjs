@@ -1,6 +1,6 @@
-// Measures the server under four times its maximum load. It runs on one core with one worker, the generator
-// on another. A round: a closed loop with more and more clients finds the best goodput (200 responses per
-// second); an open loop then sends four times as many. Keep the machine quiet meanwhile.
+// Measures the server under four times its maximum load. The server runs on one CPU with one worker, and the load
+// generator on another CPU. In each round, a closed loop with increasing numbers of clients finds the maximum goodput
+// (200 responses per second). Then an open loop sends four times as many requests. Run nothing else on the machine.
 import { loadavg } from 'node:os';
 import { form, Load, lasting } from '../../test/support/load.mjs';
 import { portraits } from '../../test/support/portraits.mjs';
@@ -9,12 +9,12 @@ import { claim, progress, quantile, round1 } from '../../test/support/report.mjs
 
 export const defaults = { rounds: 3, seconds: 12 };
 const times = 4;
-const least_goodput = 0.95;
-const slowest_rejection_ms = 20;
-/** Up to the number that one worker with its queue of 8 accepts without a rejection. */
+const min_goodput_share = 0.95;
+const max_rejection_ms = 20;
+/** One worker with its queue of 8 accepts this many clients without a rejection. */
 const concurrencies = [1, 2, 4, 8];
 
-async function bestGoodput(server, bodies, seconds) {
+async function maxGoodput(server, bodies, seconds) {
   const goodputs = [];
   for (const concurrency of concurrencies) {
     const load = new Load(server, bodies);
@@ -28,15 +28,15 @@ async function bestGoodput(server, bodies, seconds) {
 
 async function oneRound(bodies, seconds) {
   const server = await startServer({ cores: '0', env: { FACEMATCH_WORKERS: '1' } });
-  // Time until JIT compilation is complete.
+  // Warms up until JIT compilation is complete.
   await new Load(server, bodies).closedLoop(2, lasting(2));
-  const best = await bestGoodput(server, bodies, seconds / 2);
+  const best = await maxGoodput(server, bodies, seconds / 2);
   const load = new Load(server, bodies);
   const begin = performance.now();
   await load.openLoop(best * times, seconds);
   load.close();
   await server.stop();
-  // The queue fills up in the first second.
+  // Skips the first second, in which the queue fills.
   const goodput = load.rate(200, begin + 1000, begin + seconds * 1000);
   const rejections = load.responses.filter(({ status }) => status === 503).map(({ ms }) => ms);
   const others = load.responses.filter(({ status }) => status !== 200 && status !== 503).length;
@@ -47,7 +47,7 @@ async function oneRound(bodies, seconds) {
     sent: load.sent,
     rejections: rejections.length,
     p99_ms: round1(quantile(rejections, 0.99)),
-    strange: `${load.lost}/${load.stray}/${others}`,
+    unexpected: `${load.lost}/${load.stray}/${others}`,
   };
 }
 
@@ -69,16 +69,16 @@ export async function prove({ rounds: count, seconds, json }) {
     const values = rounds.map((round) => round[name]);
     return claim(what, values.join(', '), limit, values.every(ok));
   };
-  const least = (value) => value >= least_goodput;
-  const most = (ms) => ms <= slowest_rejection_ms;
-  const none = (found) => found === '0/0/0';
+  const isEnough = (value) => value >= min_goodput_share;
+  const isFast = (ms) => ms <= max_rejection_ms;
+  const isNone = (found) => found === '0/0/0';
   return {
-    title: `Overload: ${times} times the best goodput, ${count} rounds, one core and one worker`,
+    title: `Overload: ${times} times the maximum goodput, ${count} rounds, one CPU and one worker`,
     facts: { load_before, rounds },
     claims: [
-      every('goodput under overload over the best goodput', 'share', `at least ${least_goodput}`, least),
-      every('responses 503, p99 in ms', 'p99_ms', `at most ${slowest_rejection_ms}`, most),
-      every('requests lost, answers that are not the own, other answers', 'strange', 'none', none),
+      every('goodput under overload ÷ maximum goodput', 'share', `at least ${min_goodput_share}`, isEnough),
+      every('latency of 503 responses, p99 in ms', 'p99_ms', `at most ${max_rejection_ms}`, isFast),
+      every('lost requests / wrong request ids / other statuses', 'unexpected', '0/0/0', isNone),
     ],
   };
 }

@@ -1,6 +1,6 @@
-// Checks that memory stays constant under valid requests of mixed image sizes and formats, both modes, both
-// endpoints. At every tenth of the run, and after the first 2,000 requests, the clients pause until no
-// request is in flight, and then for `rest_s` seconds. The server's resident memory at rest is compared.
+// Checks that memory stays constant under valid requests with mixed image sizes and formats, in both modes, to two
+// endpoints. After the first 2,000 requests and each tenth of the run, the clients pause until no request is in
+// flight, and then for `rest_s` seconds. The resident memory in these pauses is compared.
 import { setTimeout } from 'node:timers/promises';
 import { Agent, request } from 'undici';
 import { content_type, form } from '../../test/support/load.mjs';
@@ -11,9 +11,9 @@ import { claim, marksOf, mib, percent, progress } from '../../test/support/repor
 
 export const defaults = { requests: 20_000, seed: 1 };
 const [clients, workers, rest_s] = [6, 2, 5];
-const limit = 0.03;
+const max_growth = 0.03;
 
-/** Sizes as clients send them: mostly small, sometimes straight from a camera. */
+/** Image sizes with their weights: mostly small, and a few directly from a camera. */
 const sizes = [
   [{ width: 250, height: 250 }, 60],
   [{ width: 640, height: 480 }, 28],
@@ -22,7 +22,7 @@ const sizes = [
   [{ width: 4000, height: 3000 }, 0.5],
 ];
 const formats = { jpeg: 70, png: 20, webp: 10 };
-/** Each size in each format with its share; without the one that is larger than max_image_bytes. */
+/** Each size in each format, with its weight. Excludes large PNGs, which exceed max_image_bytes. */
 const imageSizes = sizes
   .flatMap(([size, share]) =>
     Object.entries(formats).map(([format, weight]) => [{ ...size, format }, share * weight]),
@@ -30,7 +30,7 @@ const imageSizes = sizes
   .filter(([{ width, format }]) => !(format === 'png' && width > 2048));
 
 export async function prove({ requests, seed, json }) {
-  /** Caches, arenas and compiled code have reached their size by then. */
+  /** Number of requests after which caches, arenas and compiled code no longer grow. */
   const settled = Math.min(2000, Math.floor(requests / 10));
   const server = await startServer({ env: { FACEMATCH_WORKERS: String(workers) } });
   const agent = new Agent({ connections: clients, pipelining: 1 });
@@ -77,7 +77,9 @@ export async function prove({ requests, seed, json }) {
     rss.push({ requests: mark, under_load_mib, at_rest_mib: mib(memoryOf(server.pid)) });
     progress('');
     if (!json)
-      console.log(`${mark} requests: ${rss.at(-1).at_rest_mib} MiB at rest, ${under_load_mib} before`);
+      console.log(
+        `${mark} requests: ${rss.at(-1).at_rest_mib} MiB at rest, ${under_load_mib} MiB under load`,
+      );
   }
   const seconds = (performance.now() - started) / 1000;
   const peak_mib = mib(memoryOf(server.pid, 'VmHWM'));
@@ -88,7 +90,7 @@ export async function prove({ requests, seed, json }) {
   const last = rss.at(-1).at_rest_mib;
   const growth = last / first - 1;
   const largest = Math.max(...rss.map((mark) => mark.at_rest_mib)) / first - 1;
-  const most = `at most ${percent(limit)}`;
+  const target = `at most ${percent(max_growth)}`;
   return {
     title: `Soak: ${requests} valid requests, ${clients} clients, ${workers} workers`,
     facts: {
@@ -97,19 +99,19 @@ export async function prove({ requests, seed, json }) {
     },
     claims: [
       claim(
-        'every request answered 200',
+        'every request gets 200',
         JSON.stringify(statuses),
         `${requests} × 200`,
         statuses[200] === requests,
       ),
       claim(
-        `RSS at rest, at the end over after ${settled} requests`,
-        `${last} over ${first} MiB, ${percent(growth)}`,
-        most,
-        growth <= limit,
+        `growth of RSS at rest after the first ${settled} requests`,
+        `${first} to ${last} MiB, ${percent(growth)}`,
+        target,
+        growth <= max_growth,
       ),
-      claim('the largest RSS at rest, over the same', percent(largest), most, largest <= limit),
-      claim('the server ended by itself when asked', signal ?? `exit ${code}`, 'exit 0', code === 0),
+      claim('maximum growth of RSS at rest meanwhile', percent(largest), target, largest <= max_growth),
+      claim('the server exits on SIGTERM', signal ?? `exit ${code}`, 'exit 0', code === 0),
     ],
   };
 }

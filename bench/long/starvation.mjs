@@ -1,5 +1,5 @@
-// Measures how long one key waits beside another one that sends expensive requests. The server has two
-// workers. Key B sends one match after the other; key A sends matches for comparison, and then the load.
+// Measures how long one key waits while another key sends expensive requests, to a server with two workers. Key B
+// sends one match after another. Key A sends matches, as the reference, and then expensive requests.
 import { randomFillSync } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { connect } from 'node:net';
@@ -14,11 +14,11 @@ import { claim, MiB, progress, quantile, round1 } from '../../test/support/repor
 
 export const defaults = { rounds: 3, seconds: 10, connections: 2, uploads: 100 };
 const workers = 2;
-const most_times = 2.5;
+const max_ratio = 2.5;
 const scopes = 'match:basic,match:many,match:person,detect';
 const url = (name) => `/API/v1.0/face/${name}`;
 
-/** Two bodies of the maximum size: base64 images that are none, and an unknown member full of escapes. */
+/** Returns two bodies of the maximum size: random bytes as base64 images, and an unknown member full of escapes. */
 function largeJson() {
   const image = randomFillSync(Buffer.alloc(10 * MiB - 1024)).toString('base64');
   return [
@@ -27,7 +27,7 @@ function largeJson() {
   ];
 }
 
-/** Twelve megapixels with 108 faces. */
+/** Resolves to a JPEG of 12 megapixels with 108 faces. */
 async function crowd() {
   const faces = await Promise.all(cutOuts().map((face) => face.resize(330, 330).toBuffer()));
   const places = Array.from({ length: 108 }, (_item, at) => ({
@@ -39,7 +39,7 @@ async function crowd() {
   return page.composite(places).jpeg({ quality: 90 }).toBuffer();
 }
 
-/** 64 megapixels and almost 20 MiB: a face above rows of noise, which cannot be compressed. */
+/** Resolves to a PNG of 64 megapixels and almost 20 MiB: a face above rows of noise, which cannot be compressed. */
 async function largePng() {
   const side = 8000;
   const [face] = cutOuts();
@@ -55,7 +55,7 @@ async function largePng() {
   return sharp(pixels, { raw }).png({ compressionLevel: 6 }).toBuffer();
 }
 
-/** Sends two thirds of a body of some megabytes in small pieces, and leaves. */
+/** Sends two thirds of a large body in small pieces, and disconnects. */
 function slowUpload(port, key, bytes) {
   return new Promise((resolve) => {
     const socket = connect({ port, host: '127.0.0.1' });
@@ -117,11 +117,11 @@ export async function prove({ rounds: count, seconds, connections, uploads, json
     },
   });
   const { port } = server;
-  // Time until JIT compilation is complete.
+  // Warms up until JIT compilation is complete.
   await new Load({ port, key: keys.a }, matches).closedLoop(2, lasting(2));
 
-  /** Returns what key B saw beside a load of key A. */
-  async function beside({ slow: upload, bodies, ...target }) {
+  /** Resolves to the latencies and statuses of key B during a load of key A. */
+  async function measureDuring({ slow: upload, bodies, ...target }) {
     let isOn = true;
     const a = upload ? undefined : new Load({ port, key: keys.a, ...target }, bodies);
     const running = upload
@@ -151,7 +151,7 @@ export async function prove({ rounds: count, seconds, connections, uploads, json
   for (let number = 1; number <= count; number++) {
     for (const [name, load] of Object.entries(loads)) {
       progress(`round ${number} of ${count}: ${name}`);
-      seen[name].push(await beside(load));
+      seen[name].push(await measureDuring(load));
       progress('');
       if (!json) console.log(name.padEnd(28), JSON.stringify(seen[name].at(-1)));
     }
@@ -172,22 +172,27 @@ export async function prove({ rounds: count, seconds, connections, uploads, json
   const tooLarge = all.reduce((sum, { a }) => sum + (a[413] ?? 0), 0);
   const failed = all.filter(({ b, faults }) => faults > 0 || Object.keys(b).join() !== '200');
   return {
-    title: `Starvation: key B beside key A, ${workers} workers, A with ${connections} connections (slow uploads: ${uploads}), ${count} rounds of ${seconds} s`,
+    title: `Starvation: key B during a load of key A, ${workers} workers, ${connections} connections of A (slow uploads: ${uploads}), ${count} rounds of ${seconds} s`,
     facts: { load_before, large_png_mib: round1(large.length / MiB), medians, rounds: seen },
     claims: [
       ...Object.keys(loads)
         .slice(1)
         .map((name) =>
           claim(
-            `B's median beside ${name} over that beside matches`,
-            `${ratio(name)} (${medians[name]} over ${medians.matches} ms)`,
-            `at most ${most_times}`,
-            ratio(name) <= most_times,
+            `median latency of B during ${name} ÷ that during matches`,
+            `${ratio(name)} (${medians[name]} ÷ ${medians.matches} ms)`,
+            `at most ${max_ratio}`,
+            ratio(name) <= max_ratio,
           ),
         ),
-      claim("A's bodies that were too large", String(tooLarge), '0', tooLarge === 0),
-      claim("B's responses other than 200, or lost", JSON.stringify(failed), '[]', failed.length === 0),
-      claim('the server ended by itself when asked', signal ?? `exit ${code}`, 'exit 0', code === 0),
+      claim('413 responses to A', String(tooLarge), '0', tooLarge === 0),
+      claim(
+        'runs in which B got a status other than 200, or no response',
+        JSON.stringify(failed),
+        '[]',
+        failed.length === 0,
+      ),
+      claim('the server exits on SIGTERM', signal ?? `exit ${code}`, 'exit 0', code === 0),
     ],
   };
 }
