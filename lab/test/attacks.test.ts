@@ -44,12 +44,12 @@ describe('facematch eval --attacks', () => {
       expect.stringMatching(
         /^pack live \S+, live at a live_score of 0\.5 or more; 95 % intervals by person or instrument$/,
       ),
-      'APCER  50.00 %, that of the worst type of attack',
+      'APCER  50.00 %, the highest of all attack types',
       'APCER  replay  50.00 % [7.60, 92.40]: 1 of 2 classified as live',
       'APCER  attack  0.00 % [0.00, 79.35]: 0 of 1 classified as live',
       'APCER  print   0.00 % [0.00, 79.35]: 0 of 1 classified as live',
       'BPCER  live    33.33 % [4.66, 83.64]: 1 of 3 classified as attacks, of 2 people',
-      'ACER   41.67 %, the mean of both',
+      'ACER   41.67 %, the mean of APCER and BPCER',
       'APNRR  replay  0.00 %: 0 of 2 without a face',
       'APNRR  attack  0.00 %: 0 of 1 without a face',
       'APNRR  print   50.00 %: 1 of 2 without a face',
@@ -64,7 +64,7 @@ describe('facematch eval --attacks', () => {
     const json = JSON.parse((await evaluate('--attacks only --json')).stdout);
     expect(json).toMatchObject({ pack: { name: 'live' }, attacks: [], live: { images: 1, error_rate: 0 } });
     expect(stdout).toContain('APCER  no attacks were given\nBPCER  live  0.00 % [0.00, 79.35]: 0 of 1 ');
-    expect(stdout).toContain('ACER   –, the mean of both');
+    expect(stdout).toContain('ACER   –, the mean of APCER and BPCER');
   });
 
   test.each<[line: string, code: number, message: string, its?: string]>([

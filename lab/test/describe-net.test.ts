@@ -120,7 +120,7 @@ describe('an embedder', () => {
     const heads = ['a', 'b'].map((name) => ({ name, stride: 56, each: 1, columns: 64 }));
     const file = detectorNet(heads, { sides: [112, 112] });
     const rejected = () => describeEmbedder(file, { output: undefined, preprocessing: undefined });
-    expect(rejected).toThrow(/"a" 4×64, "b" 4×64\. Choose one with --embedder-output/);
+    expect(rejected).toThrow(/"a" 4×64, "b" 4×64\. Select one with --embedder-output/);
     const wide = detectorNet(heads, { sides: [112, 224] });
     expect(() => describeEmbedder(wide, { output: 'a', preprocessing: undefined })).toThrow('must be square');
   });
