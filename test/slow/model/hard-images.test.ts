@@ -68,10 +68,13 @@ const sharedGoals: Goal[] = [
   { what: 'faces turned in the pixels', rows: /^faces turned in the pixels$/, share: 1 },
 ];
 
+/** Excludes people beside a larger one, and the variants of people that no goal counts. */
+const withGoals = '^(?!beside|people of the samples, (as it is|JPEG|tiny|printed|close-up, 0\\.5 ))';
+
 let measured: Row[];
 beforeAll(() => {
   const options = { encoding: 'utf8', maxBuffer: 1 << 24 } as const;
-  const args = [projectPath('bench/hard-images.mjs'), '--every', '8', '--only', '^(?!beside)'];
+  const args = [projectPath('bench/hard-images.mjs'), '--every', '8', '--only', withGoals];
   const { stdout, stderr } = spawnSync(process.execPath, args, options);
   if (stdout === '') throw new Error(stderr);
   measured = JSON.parse(stdout).rows;
