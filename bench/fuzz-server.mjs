@@ -70,7 +70,7 @@ const server = await startServer({
     ...(options.plain ? {} : sanitizers()),
     FACEMATCH_HTTP: options.http,
     FACEMATCH_WORKERS: '2',
-    // Large enough for all clients, because a one-to-many match counts once for each image.
+    // Large enough for all clients. A one-to-many match takes one place in the queue for each image.
     FACEMATCH_QUEUE_CAPACITY: '200',
     FACEMATCH_ENDPOINTS: endpointIds.join(','),
     FACEMATCH_UPLOAD_IDLE_TIMEOUT_S: '2',
@@ -168,7 +168,7 @@ function converse({ bytes, cuts, leaves, leavesAt, patience_ms, resets, response
       let sent = 0;
       for (const stop of [...cuts.filter((at) => at < end), end]) {
         await new Promise((written) => socket.write(bytes.subarray(sent, stop), written));
-        // Lets the socket read a response first, because writing to a closed connection would discard it.
+        // Reads an available response first. A write to a closed connection would discard the response.
         await turn();
         sent = stop;
       }

@@ -62,7 +62,7 @@ function groupsOf(images: Labelled) {
   return [...peopleOf].map(([group, { size: people }]) => ({ group, people, isFirst: first.has(group) }));
 }
 
-/** Rates down to that of 70 percent, the default threshold, are judged even if they are below the floor. */
+/** Rates down to this one, which belongs to the default threshold of 70 percent, are judged even below the floor. */
 const judgedBelowFloor = 1e-4;
 
 /** Lower rates are shown but not judged, because a few wrong labels among millions of pairs cause them. */
@@ -114,8 +114,8 @@ function morePeople({ stated_fmr, people }: CalibrationCheck): number {
  * people. Each pair is tested with a table that was fitted without its two people. The floor is raised if the rates
  * of all groups or of any two people exceed it by more than floorTolerance.
  *
- * `taken_for_one_person` counts the pairs that were omitted because their cosine is above `samePersonAbove`.
- * `too_alike` lists the pairs that were omitted if it is not set.
+ * `taken_for_one_person` counts the pairs that were omitted because their cosine is above `samePersonAbove`. Without
+ * `samePersonAbove`, `too_alike` lists the omitted pairs.
  */
 export function fitTable(
   sets: readonly PeopleSet[],

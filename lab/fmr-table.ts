@@ -112,7 +112,7 @@ const lowestMeasured = 1e-4;
 /** The lowest possible floor, for any number of people. */
 const lowestFloor = 1e-6;
 
-/** A stated rate is the upper bound of the one-sided 90 % interval of the measured rate: this many standard errors. */
+/** Standard errors of a one-sided 90 % confidence bound. A stated rate is this upper bound of the measured rate. */
 const reach = 1.2815515655446004;
 /**
  * A rate can be measured if at least this many pairs are expected to reach it. Its error is then below a factor of
@@ -164,7 +164,7 @@ export function fmrTable(scores: readonly NonMatedScores[]): CalibrationPoint[] 
 
 export const totalOf = (counts: Float64Array) => counts.reduce((sum, count) => sum + count, 0);
 
-/** Scores with their number of pairs, so that it is summed only once. */
+/** Scores with their total number of pairs, which is computed only once. */
 type Counted = NonMatedScores & { total: number };
 const counted = (scores: NonMatedScores): Counted => ({ ...scores, total: totalOf(scores.counts) });
 
@@ -191,7 +191,8 @@ function boundedScoreAt({ counts, people, effectAt, total }: Counted, rate: numb
   let above = 0;
   for (let bin = bins - 1; bin >= 0; bin--) {
     above += counts[bin]!;
-    // Skips counts whose bound cannot reach the rate: a bound is at most four times a rate of ten or more pairs.
+    // Skips bins where the measured rate is below a tenth of `rate`. Their bound is at most four times as high as the
+    // measured rate, so it is below `rate`.
     if (counts[bin] === 0 || above / total < rate / 10) continue;
     const effect = effectAt?.(startOf(bin)) ?? unseen();
     if (above / total > rate || wilson(above / effect, total / effect, reach)[1] > rate)
@@ -270,7 +271,7 @@ function fitTail(groups: readonly NonMatedScores[], rate: number) {
   const mean = sum / total;
   const second = lowered / total / total;
   const spread = mean - 2 * second;
-  // When all excesses are equal, the shape is undefined: 0 / 0 except for rounding.
+  // Uses shape 0 if all excesses are equal, because the formula would divide 0 by 0.
   const shape = spread > 1e-9 * mean ? 2 - mean / spread : 0;
   return shape > 0 ? { shape, scale: (2 * mean * second) / spread } : { shape: 0, scale: mean };
 }

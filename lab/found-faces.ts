@@ -40,8 +40,8 @@ export interface FoundFaces {
 }
 
 /**
- * Minimum detection score of the false faces that the human check is fitted to. It is lower than the service's. Faces
- * below the service's minimum do not count in the cross-validation.
+ * Minimum detection score of the false faces for the fit of the human check. It is lower than the service's minimum.
+ * Faces below the service's minimum do not count in the cross-validation.
  */
 const minFalseFaceScore = 0.3;
 

@@ -11,10 +11,10 @@ interface LinearScore {
   bias: number;
 }
 
-/** Faces with a lower human score are discarded. docs/model-card.md has the share of people that it discards. */
+/** Faces with a lower human score are discarded. docs/model-card.md states how many people are discarded. */
 export const humanThreshold = -1.25;
 
-/** Faces with a higher occlusion score count as covered. The pack's bias includes it, so its threshold there is 0. */
+/** Faces with a higher occlusion score count as covered. The bias in the pack includes this threshold. */
 export const occlusionThreshold = 0.5;
 
 /** A face with its source, which is a person or an image. Faces of one source are held out together. */

@@ -9,7 +9,7 @@ import type { SetFolder } from './found-faces.ts';
 /** A published set of photos of labelled people, which `facematch calibrate --set` downloads from its publisher. */
 export const lfw = {
   title: 'Labeled Faces in the Wild',
-  /** Description of the people and photos, which the fitted rates apply to. */
+  /** Description of the people and photos. The fitted rates apply to similar people and photos. */
   about: 'mostly white public figures, in press photos of the years around 2003',
   /** A gzipped tarball. URL and SHA-256 are from scikit-learn (sklearn/datasets/_lfw.py). */
   archive: {

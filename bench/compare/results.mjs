@@ -197,7 +197,7 @@ const figures = [
       'generator_share',
     ]),
   ]),
-  // How many times faster than the peer a server could be at most: one that runs only facematch's models.
+  // Upper limit of the speed-up over a peer, for a server that runs only facematch's models.
   ...['do-it-yourself', 'opencv4nodejs'].map((peer) =>
     figure(
       `CPU time per request of ${peer} ÷ that of the models alone; small, fast`,

@@ -83,7 +83,7 @@ const kinds = {
       ]),
   ],
   other_protocol: [1, (random) => random.pick(headerCases.otherProtocols)],
-  // µWS accepts a pipelined request only if the request before it was completed within its callback, like these.
+  // Only GET requests, because µWS accepts a pipelined request only after a request that was completed synchronously.
   pipelined: [
     1.5,
     (random, world) =>

@@ -40,8 +40,8 @@ export async function meshFinder() {
 }
 
 /**
- * Returns the factor from the mesh's depth unit to eye distances, so that the median nose depth is that of the mean
- * face.
+ * Returns the factor from the mesh's depth unit to eye distances, so that the median nose depth equals the
+ * depth in the mean face.
  */
 export function depthScale(meshes) {
   const factors = meshes.map((points) => {

@@ -223,8 +223,7 @@ const minOverlap = 0.05;
 const clearOverlap = 0.4;
 
 /**
- * Chooses, among several ways to decode the detector's outputs, the one whose boxes match the faces of the
- * sample photos.
+ * Chooses the detector family whose boxes match the faces in the sample photos best.
  */
 async function bestDetector(made: string, manifest: Members, candidates: readonly DescribedDetector[]) {
   const [first, ...others] = candidates;

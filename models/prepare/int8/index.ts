@@ -37,7 +37,7 @@ export function quantiseNet(bytes: Uint8Array, plan: Int8Plan): Uint8Array {
 
 const quantisable: ReadonlySet<string> = new Set(['Conv', 'Add', 'PRelu']);
 
-/** Returns the tensor that a plan names a node by. A PReLU has the name of the convolution before it. */
+/** Returns the tensor that identifies a node in a plan: the output of the convolution. For a PReLU, it is the input. */
 function convolutionBehind({ opType, input, output }: Node): string {
   return opType === 'PRelu' ? input![0]! : output![0]!;
 }
@@ -105,7 +105,7 @@ export function decodeFactors(text: string): Float64Array {
  * next without a change of the result.
  */
 
-/** Convolutions that write, and that read, tensors with common factors per channel. */
+/** The convolutions that write or read a group of tensors with common factors per channel. */
 interface Channels {
   /** Name of the first of these tensors. */
   name: string;
