@@ -2,9 +2,9 @@
 export const errorGroups = ['request', 'image', 'key', 'rate', 'load', 'lifecycle', 'fault'] as const;
 export type ErrorGroup = (typeof errorGroups)[number];
 
-/** Kinds of requests, by which src/site/operations.ts lists the errors of an endpoint. */
+/** Kinds of requests. src/site/operations.ts uses them to list the errors of an endpoint. */
 const requestKinds = [
-  /** Requests to an unknown path, such as one of another version. */
+  /** Requests to an unknown path, such as a path of another version. */
   'path',
   /** Requests to any endpoint. */
   'any',
@@ -20,11 +20,11 @@ const requestKinds = [
   'choice',
   /** Requests with several images in one field. */
   'several',
-  /** Requests as a form. */
+  /** Requests with a form. */
   'form',
-  /** Requests as JSON. */
+  /** Requests with JSON. */
   'json',
-  /** Requests as a form or as JSON. */
+  /** Requests with a form or JSON. */
   'body',
   /** Requests with several photos, or embeddings, of one person. */
   'persons',
@@ -38,37 +38,33 @@ export type RequestKind = (typeof requestKinds)[number];
 export interface ErrorRow {
   status: number;
   title: string;
-  /** The default text; the code that rejects a request may give a more specific one. */
+  /** The default text. The code that rejects a request may provide a more specific text. */
   detail: string;
   /** Default: `request`. */
   group?: ErrorGroup;
-  /**
-   * Detail for one image, with placeholders for its name and numbers. Several images of a request may have an
-   * error.
-   */
+  /** Text for one image, with placeholders for its name and numbers. */
   ofImage?: string;
-  /** Kinds of requests that can get it. */
+  /** Kind of requests that can get this error. */
   requests: RequestKind;
-  /** Further members that the problem always has. */
+  /** Additional members that the problem always has. */
   members?: readonly string[];
 }
 
-/** Placeholder in a detail for the number of seconds. */
+/** Part of `detail` that is replaced by the number of seconds if it is known. */
 export const waitText = 'as long as Retry-After says';
 
-/** Every code that a client can see. A test compares the table with native/core/error.h and docs/api.md. */
+/** All error codes of the API. A test compares the table with native/core/error.h and docs/api.md. */
 export const errorTable = {
   invalid_multipart: {
     status: 400,
     title: 'The body is not well-formed multipart/form-data',
-    detail:
-      'Send multipart/form-data with a boundary, closed by its final boundary; most HTTP clients do this when given a form.',
+    detail: 'Send multipart/form-data with a closing boundary; most HTTP clients create it from a form.',
     requests: 'form',
   },
   invalid_json: {
     status: 400,
     title: 'The body is not well-formed JSON',
-    detail: 'Send JSON in UTF-8; "position" is the offset of the first character that is wrong.',
+    detail: 'Send JSON in UTF-8; "position" is the offset of the first invalid character.',
     requests: 'json',
     members: ['position'],
   },
@@ -82,7 +78,7 @@ export const errorTable = {
   invalid_field: {
     status: 400,
     title: 'A field has an invalid value',
-    detail: 'Correct the field named in "field"; "expected" says what it accepts.',
+    detail: 'Correct the field named in "field"; "expected" lists the accepted values.',
     requests: 'body',
     members: ['field', 'expected'],
   },
@@ -104,7 +100,7 @@ export const errorTable = {
     status: 400,
     title: 'The challenge is not valid',
     detail:
-      'Get a new challenge from match/challenge and take new frames; "reason" says what is wrong with this one.',
+      'Get a new challenge from match/challenge and take new frames; "reason" says why this challenge was rejected.',
     requests: 'challenge',
     members: ['reason'],
   },
@@ -125,7 +121,7 @@ export const errorTable = {
   invalid_api_key: {
     status: 401,
     title: 'Invalid API key',
-    detail: 'The key is unknown, revoked or expired; ask the operator for a new one.',
+    detail: 'The key is unknown, revoked or expired; ask the operator for a new key.',
     group: 'key',
     requests: 'keyed',
   },
@@ -158,7 +154,7 @@ export const errorTable = {
   upload_timeout: {
     status: 408,
     title: 'The body did not arrive in time',
-    detail: 'Send the images faster, or smaller ones.',
+    detail: 'Send the images faster, or send smaller images.',
     requests: 'body',
   },
   body_too_large: {
@@ -188,7 +184,7 @@ export const errorTable = {
     status: 415,
     title: 'Unsupported image format',
     detail:
-      'Send JPEG, PNG or WebP; "detected" is the kind of file that was detected. An iPhone converts HEIC itself for a file input with accept="image/jpeg"; on a server use heif-convert.',
+      'Send JPEG, PNG or WebP; "detected" is the kind of file that was detected. An iPhone converts HEIC for a file input with accept="image/jpeg"; on a server use heif-convert.',
     group: 'image',
     ofImage: 'Send {image} as JPEG, PNG or WebP. It {kind}',
     requests: 'images',
@@ -203,7 +199,7 @@ export const errorTable = {
   image_decode_failed: {
     status: 422,
     title: 'The image is damaged',
-    detail: 'The image cannot be decoded; send an intact one.',
+    detail: 'The image cannot be decoded; send an undamaged image.',
     group: 'image',
     ofImage: 'Send {image} again: the image is damaged or truncated.',
     requests: 'images',
@@ -213,19 +209,19 @@ export const errorTable = {
     status: 422,
     title: 'The width or height of the image is out of range',
     detail:
-      'Scale the image to at most "limit_pixels" pixels in all and 65535 pixels on a side; the shorter side must not be below the minimum.',
+      'Scale the image to at most "limit_pixels" pixels in total and 65535 pixels per side; the shorter side must not be below the minimum.',
     group: 'image',
     ofImage:
-      'Scale {image}: {width} × {height} pixels are out of range. The maximum is {limit_pixels} pixels in all and 65535 on a side; the shorter side must be long enough to show a face.',
+      'Scale {image}: {width} × {height} pixels are out of range. The maximum is {limit_pixels} pixels in total and 65535 per side; the shorter side must be long enough to show a face.',
     requests: 'images',
     members: ['field', 'width', 'height', 'limit_pixels'],
   },
   image_too_complex: {
     status: 422,
     title: 'The image takes too long to decode',
-    detail: 'Save the image again as an ordinary JPEG or with fewer pixels, and send that.',
+    detail: 'Save the image as a baseline JPEG or with fewer pixels, and send it again.',
     group: 'image',
-    ofImage: 'Save {image} again as an ordinary JPEG or with fewer pixels: decoding it takes too long.',
+    ofImage: 'Save {image} as a baseline JPEG or with fewer pixels: decoding it takes too long.',
     requests: 'images',
     members: ['field'],
   },
@@ -260,7 +256,7 @@ export const errorTable = {
     status: 422,
     title: 'A face may be shown on a photo or a screen',
     detail:
-      '"errors" lists each such face with its live_score; take a new image of the person. The score is a hint and often wrong: let a person decide.',
+      '"errors" lists each such face with its live_score; take a new photo of the person. The score is often wrong, so a human should decide.',
     group: 'image',
     requests: 'choice',
     members: ['errors'],
@@ -269,7 +265,7 @@ export const errorTable = {
     status: 422,
     title: 'The photos on one side may show different people',
     detail:
-      '"errors" lists each photo or embedding that does not agree with the others on its side; of two photos, either may be the wrong one. Send photos of one person, or lower min_agreement_percent.',
+      '"errors" lists each photo or embedding that does not agree with the others on its side; of two photos, either may show someone else. Send photos of one person, or lower min_agreement_percent.',
     group: 'image',
     requests: 'persons',
     members: ['errors'],
@@ -299,7 +295,7 @@ export const errorTable = {
   internal_error: {
     status: 500,
     title: 'Internal error',
-    detail: 'The server failed; give the request_id to the operator.',
+    detail: 'The server failed; report the request_id to the operator.',
     group: 'fault',
     requests: 'any',
   },
@@ -341,13 +337,13 @@ export type ErrorCode = keyof typeof errorTable;
 export const errorCodes = Object.keys(errorTable) as ErrorCode[];
 export const groupOf = (code: ErrorCode): ErrorGroup => (errorTable[code] as ErrorRow).group ?? 'request';
 
-/** True for codes of the table; log lines have others too, such as `client_left`. */
+/** Returns true for a code of the error table. Log lines also have other codes, such as `client_left`. */
 export const isErrorCode = (code: string | undefined): code is ErrorCode =>
   code !== undefined && Object.hasOwn(errorTable, code);
 
-/** Codes that concern one image; each image of a request may have one. */
+/** Codes of errors of one image. */
 export type ImageErrorCode = Having<'ofImage'>;
-/** Codes of images that were decoded. */
+/** Codes of errors of decoded images. */
 export type FaceErrorCode = 'no_face_found' | 'face_index_out_of_range';
 type Having<Member extends string> = {
   [Code in ErrorCode]: (typeof errorTable)[Code] extends Record<Member, unknown> ? Code : never;
@@ -358,14 +354,14 @@ export const imageErrorCodes = errorCodes.filter(
 
 type Member = (typeof errorTable)[Having<'members'>]['members'][number];
 
-/** Members of a problem besides the standard ones; src/site/schemas.ts describes them. */
+/** Members of a problem besides the standard members. src/site/schemas.ts describes them. */
 export interface ProblemExtras extends Partial<Record<Member, unknown>> {
   detail?: string;
   field?: string;
   errors?: readonly ({ field: string } & Readonly<Record<string, unknown>>)[];
 }
 
-/** A rejection with a code of the table. src/http/responses.ts serialises it. */
+/** A rejection with a code of the error table. src/http/responses.ts serialises it. */
 export class Problem extends Error {
   readonly code: ErrorCode;
   readonly extras: ProblemExtras;

@@ -10,7 +10,7 @@ import { openLog } from './telemetry/telemetry.ts';
 export async function main(): Promise<void> {
   const config = readConfig();
   const log = openLog(config.log_level);
-  // Avoids process.stdout, which would block on a reader that has stopped, and throw on a full disk.
+  // process.stdout is not used, because it would block on a reader that has stopped, and throw on a full disk.
   const out = new LineWriter({ dest: 1, onDropped: () => {} });
   for (const variable of unknownVariables()) {
     log.logger.warn({ variable }, 'unknown environment variable is ignored');
@@ -27,7 +27,7 @@ export async function main(): Promise<void> {
   };
   const end = async (code: number, isHung = false): Promise<void> => {
     if ((await flush()) && !isHung) process.exit(code);
-    // process.exit() would wait for the native call, or for the thread that is still trying to write the log.
+    // process.exit() would wait for a native call, or for a thread that is stuck in writing the log.
     addon.endNow(code);
   };
   process.on('uncaughtException', (error) => {
@@ -36,7 +36,7 @@ export async function main(): Promise<void> {
   });
   onEndSignals(
     async () => {
-      // npx may end before this process.
+      // The parent, npx, may end before the shutdown is complete.
       addon.endWithParent(0);
       const isClosed = (await server?.close()) ?? true;
       await end(isClosed ? 0 : 1, !isClosed);
@@ -44,14 +44,14 @@ export async function main(): Promise<void> {
     (signal) => {
       process.removeAllListeners(signal);
       process.kill(process.pid, signal);
-      // Reached only by PID 1 of a container, for which the kernel ignores signals without a handler
+      // Only PID 1 of a container continues here, because the kernel ignores its signals without a handler
       // (pid_namespaces(7)).
       addon.endNow(128 + constants.signals[signal]);
     },
   );
-  // npx does not forward every signal, and may end alone.
+  // npx does not forward every signal, so this process ends with npx.
   if (process.env.npm_command === 'exec') addon.endWithParent(process.ppid);
-  // Without an audit log SIGHUP keeps its default: it ends the process.
+  // Without an audit log, SIGHUP keeps its default action, which ends the process.
   if (config.audit_log !== '') process.on('SIGHUP', () => server?.audit?.lines.reopen());
   try {
     server = await startServer(config, log);

@@ -8,7 +8,7 @@ import type { MatchOptions } from './options.ts';
 import { accuracy_mode, threshold_percent } from './response-members.ts';
 import { cosine, flag, percent, share, some } from './schema.ts';
 
-/** Compares the faces of two images and assesses the best pair. */
+/** Compares the faces of two images, and assesses the best pair. */
 
 export interface Comparison {
   analyses: readonly [Analysis, Analysis];
@@ -16,14 +16,14 @@ export interface Comparison {
 }
 
 /**
- * The comparisons of one request. Keeps their results: the response needs the comparisons that decided about the
- * further search. A comparison of 100 faces with 100 others takes about 10 ms.
+ * The comparisons of one request. Keeps their results, because the response needs the same comparisons as the decision
+ * about a second search. A comparison of 100 faces with 100 others takes about 10 ms.
  */
 export class Comparisons {
   readonly #known = new Map<Outcome, Map<Outcome, Comparison | ImageFault[]>>();
 
   /**
-   * Compares two images, or returns their errors in the form's order. `choice` is the same for the whole request.
+   * Compares two images, or returns their errors in the order of the form. `choice` must be the same in every call.
    * Throws an Error for an internal failure.
    */
   of(first: Outcome, second: Outcome, choice: FaceChoice): Comparison | ImageFault[] {
@@ -63,7 +63,7 @@ export const verdict = {
 };
 
 const { match, confidence_percent, ...measured } = verdict;
-/** First members of the response of a match, of two images or of two persons. */
+/** First members of the response to a match of two images or of two persons. */
 export const decision = { match, confidence_percent, threshold_percent, ...measured, accuracy_mode };
 
 export function decisionOf(
@@ -75,10 +75,7 @@ export function decisionOf(
 
 export const pairs_compared = some.describe('Number of face pairs that were compared');
 
-/**
- * Shifts the similarity of the means of `photos` photos on each side to the scale of single photos, which the
- * table expects.
- */
+/** Shifts a similarity of mean embeddings to the scale of single photos. `photos`: number of photos on each side. */
 export function shifted(
   { similarity, normalised_similarity }: Similarity,
   calibration: Calibration,
@@ -87,14 +84,14 @@ export function shifted(
   return { similarity, normalised_similarity: normalised_similarity - calibration.shift(...photos) };
 }
 
-/** Verdict on the best of `pairs` pairs, rounded as in the response. */
+/** Returns the verdict on the best of `pairs` pairs, rounded as in the response. */
 export function assessPair(
   { similarity, normalised_similarity }: Similarity,
   calibration: Calibration,
   pairs: number,
   threshold_percent: number,
 ) {
-  // Without a calibration the percent is computed from the returned similarity.
+  // Without a calibration, the percent is computed from the returned similarity.
   const verdict = calibration.assess(calibration.measured ? normalised_similarity : similarity, pairs);
   return {
     match: verdict.confidence_percent >= threshold_percent,

@@ -132,9 +132,9 @@ export interface Analysed {
 export interface ImageRule {
   kind: 'image';
   /** Maximum number of images in this field; default 1. */
-  most?: number;
+  max?: number;
   /** Minimum number of images in this field; default 1. */
-  least?: number;
+  min?: number;
   /** Each image is a target with its own result: an error in one does not affect the others. */
   targets?: true;
   description: string;

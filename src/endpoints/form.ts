@@ -59,7 +59,7 @@ export class FormRules {
     );
     this.tokens = Object.keys(fields).filter((name) => fields[name]!.kind === 'token');
     this.names = Object.keys({ ...fields, ...advanced });
-    this.repeats = this.images.reduce((sum, [, { most = 0 }]) => sum + most, 0);
+    this.repeats = this.images.reduce((sum, [, { max = 0 }]) => sum + max, 0);
   }
 }
 
@@ -136,13 +136,13 @@ export class SentFields {
     const name = this.#fieldOf(sent);
     const rule = ruleOf(name, this.#rules.fields);
     const claimed = this.#claimed.get(name) ?? 0;
-    const most = maxOf(rule);
+    const max = maxOf(rule);
     if (rule === undefined) this.#unknown.add(name);
-    else if (claimed === most) {
-      if (most === 1) throw new Problem('duplicate_field', { detail: `Send ${name} once.`, field: name });
+    else if (claimed === max) {
+      if (max === 1) throw new Problem('duplicate_field', { detail: `Send ${name} once.`, field: name });
       throw new Problem('too_many_images', {
-        detail: `Send at most ${most} images as ${name}.`,
-        limit: most,
+        detail: `Send at most ${max} images as ${name}.`,
+        limit: max,
       });
     }
     this.#claimed.set(name, claimed + 1);
@@ -160,8 +160,8 @@ export class SentFields {
    * was compared.
    */
   unknownFile(name: string): Problem {
-    const names = this.#rules.images.map(([image, { most }]) =>
-      most === undefined ? image : `${image} (1 to ${most} times)`,
+    const names = this.#rules.images.map(([image, { max }]) =>
+      max === undefined ? image : `${image} (1 to ${max} times)`,
     );
     return new Problem('unknown_file', {
       detail: `This endpoint has no file field ${excerpt(name) || '""'}. Send images as ${names.join(' and ')}.`,
@@ -173,7 +173,7 @@ export class SentFields {
     const sent = this.#images.get(image.name) ?? [];
     this.#images.set(image.name, sent);
     const rule = this.#rules.fields[image.name] as ImageRule;
-    if (!rule.targets) this.#measure(image, rule.most === undefined ? undefined : sent.length);
+    if (!rule.targets) this.#measure(image, rule.max === undefined ? undefined : sent.length);
     sent.push(image);
   }
 
@@ -217,11 +217,11 @@ export class SentFields {
   }
 
   /** Adds an image. An error in a target does not affect the others. */
-  #add(form: Form, image: SentImage, index: number, { most, targets }: ImageRule): void {
+  #add(form: Form, image: SentImage, index: number, { max, targets }: ImageRule): void {
     const { filename, name: field, start, end } = image;
     const add = () => {
       if (targets) this.#measure(image);
-      if (end <= start) throw missing(field, undefined, most === undefined || targets ? undefined : index);
+      if (end <= start) throw missing(field, undefined, max === undefined || targets ? undefined : index);
       form.photos.push({ field, index, filename });
       return form.images.push({ start, end }) - 1;
     };

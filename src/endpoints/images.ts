@@ -33,10 +33,9 @@ export function imageFields(fields: Fields): string[] {
   return Object.keys(fields).filter((name) => fields[name]!.kind === 'image');
 }
 
-export const maxOf = (rule: FieldRule | undefined): number => (rule?.kind === 'image' ? (rule.most ?? 1) : 1);
+export const maxOf = (rule: FieldRule | undefined): number => (rule?.kind === 'image' ? (rule.max ?? 1) : 1);
 
-export const minOf = (rule: FieldRule | undefined): number =>
-  rule?.kind === 'image' ? (rule.least ?? 1) : 1;
+export const minOf = (rule: FieldRule | undefined): number => (rule?.kind === 'image' ? (rule.min ?? 1) : 1);
 
 export function imageCounts({ faces }: Pick<Image, 'faces'>): ImageCounts {
   return { faces: faces.length, found_by: faces[0]?.found_by ?? 'none' };

@@ -60,7 +60,7 @@ export function* readJsonForm(
       }
       sent.setToken(name, value ?? '');
     } else if (rule.kind !== 'image') sent.setOption(name, readOption(name, rule, json.scalar()));
-    else if (rule.most === undefined || (sentName !== name && json.peek() === '"')) yield* readImage(name);
+    else if (rule.max === undefined || (sentName !== name && json.peek() === '"')) yield* readImage(name);
     else if (json.peek() !== '[') {
       throw yield* invalidMember(name, `a list of ${minOf(rule)} to ${maxOf(rule)} images`, body, json);
     } else {

@@ -235,10 +235,10 @@ export const matchLive = define({
       ...imageRule(
         'A camera frame, in capture order; in the first one the person looks straight into the camera',
       ),
-      least: frameLimits.min,
-      most: frameLimits.max,
+      min: frameLimits.min,
+      max: frameLimits.max,
     },
-    image2: { ...imageRule('A reference photo of the person'), most: maxPhotos.image2 },
+    image2: { ...imageRule('A reference photo of the person'), max: maxPhotos.image2 },
     ...optionsOf('match_live'),
   },
   values: 'LiveValues',

@@ -20,7 +20,10 @@ import { accuracy_mode, request_id, rest, threshold_percent, timingsBody } from 
 import { count, listOf, object, optional, text } from './schema.ts';
 import { bestOfMany, incomplete, notTheLargest, requestWarnings, Warning } from './warnings.ts';
 
-/** Compares one image with several. An error in image1 rejects the request; an error in a target is reported in its result. */
+/**
+ * Compares one image with several. An error in image1 rejects the request; an error in a target is reported in
+ * its result.
+ */
 
 /** Error codes that a target may have. */
 const targetFaults = [
@@ -107,7 +110,7 @@ function bodyOf(analysed: Analysed): Many {
     warnings: [
       ...requestWarnings(context, threshold_percent, calibration),
       ...incomplete('image1', first),
-      // If nothing was compared, no face was chosen.
+      // Without a comparison, no face was selected.
       ...(best === undefined ? [] : notTheLargest('image1', image1, image1_face_index)),
       ...lowQuality('image1', image1.faces[image1.face_index]!),
       ...(matches > 1 ? [bestOfMany(targets.length)] : []),
@@ -200,7 +203,7 @@ export const matchMany = define({
   takes: 'images',
   fields: {
     image1: imageRule('The image to compare'),
-    image2: { ...imageRule('An image to compare it with'), most: maxTargets, targets: true },
+    image2: { ...imageRule('An image to compare with image1'), max: maxTargets, targets: true },
     ...optionsOf('match_many'),
   },
   values: 'ManyValues',
@@ -213,7 +216,7 @@ export const matchMany = define({
   furtherTokens: (_images, targets) => targets - 1,
   tooManyFor: (burst) => ({
     limit: burst,
-    detail: `This key can compare image1 with at most ${burst} images at once: send fewer as image2.`,
+    detail: `This key can compare image1 with at most ${burst} images per request. Send fewer images as image2.`,
   }),
   docs: {
     tag: 'match',
@@ -225,7 +228,7 @@ export const matchMany = define({
     further: ' Each `image2` beyond the first takes one more.',
     curl: ['-F image1=@one.jpg', '-F image2=@two.jpg', '-F image2=@three.jpg', '-F accuracy_mode=fast'],
   },
-  // Not image1: a further face of it would count in every comparison, also in those that match.
+  // image1 is not searched again, because an additional face would count in every comparison, including matches.
   unsettled({ options, outcomes, targets, comparisons, calibration }) {
     const { image1_face_index, auto_pair_best } = options;
     if (!auto_pair_best && image1_face_index < 0) return [];

@@ -164,8 +164,8 @@ export const matchPerson = define({
   audited: true,
   takes: 'images',
   fields: {
-    image1: { ...imageRule('A photo of the first person'), most: maxPhotos.image1 },
-    image2: { ...imageRule('A photo of the second person'), most: maxPhotos.image2 },
+    image1: { ...imageRule('A photo of the first person'), max: maxPhotos.image1 },
+    image2: { ...imageRule('A photo of the second person'), max: maxPhotos.image2 },
     ...optionsOf('match_person'),
   },
   values: 'PersonValues',

@@ -13,59 +13,57 @@ import { Pool } from './pool.ts';
 import { type Finish, type JobFault, JobQueue, type Origin, type Ticket } from './queue.ts';
 import { hashed_bytes, StuckImages, sha256 } from './stuck-images.ts';
 
-/** Texts of a JobFault for the log. */
+/** Log messages by kind of JobFault. */
 const jobFaults = {
   failed: 'worker failed to analyse images',
   overdue: 'deadline exceeded while analysing images',
   stuck: 'worker stuck in a native call; its images are rejected from now on',
 };
 
-/** Queue settings and metrics count matches of two images; the queue itself counts images. */
+/** Settings and metrics of the queue count matches of two images. The queue counts images. */
 const images_in_match = 2;
 
 /**
- * Cancelled calls end within milliseconds, on a very busy machine within the deadline. After these limits
- * they count as stuck.
+ * Limits for the time after which a cancelled call counts as stuck. The time is the deadline within these limits.
+ * Cancelled calls usually end within milliseconds.
  */
 const stuck_ms = { min: 1000, max: 5000 };
 
-/**
- * Minimum time for a megapixel, so that of two images with more than five megapixels each is scheduled alone.
- */
+/** Minimum time per megapixel. With this value, images above five megapixels are scheduled one by one. */
 const megapixel_ms = 10;
 
-/** Covers most photos' metadata before the size. */
+/** Number of bytes in which the size of an image is searched. The metadata of most photos is shorter. */
 const head_bytes = 65_536;
 
-/** Images whose size is not found are taken for large, so each is scheduled alone. */
+/** Assumed size of an image whose size is not found. Such images are scheduled one by one. */
 const unknownSize = { width: 4000, height: 3000 };
 
-/** One place in the queue: a task of a worker for a request. */
+/** A job of a request, which takes one place in the queue. */
 interface Work<J extends Jobs> {
   sender: Sender;
-  /** Images to analyse; calculations have none. */
+  /** The image to analyse; undefined for a calculation. */
   image?: Uint8Array;
   estimate_ms: number;
-  /** Runs this job and the others, of the same request and kind, on that worker. */
+  /** Runs `works`, jobs of the same request and kind, on the worker of this slot. */
   run(works: readonly Work<J>[], slot: number, pool: Pool<J>): Promise<void>;
   /** performance.now() at the start of the job. */
   began_ms?: number;
-  /** True if the sender was notified of the cost. */
+  /** True if the sender was notified of the job's CPU time. */
   isPaid?: boolean;
 }
 
-/** Sender of the request, and who is notified of its cost. */
+/** Sender of a request, which is notified of its CPU time. */
 export interface Sender extends Origin {
   /** Called with the CPU time of each job of the request when the job has ended, even after the response. */
   spent?(cpu_ms: number): void;
 }
 
 /**
- * The work after the first analysis of a request's images, on the worker that did the last one: a further search of
- * some of the images, or else a calculation.
+ * The work after the first analysis of a request's images: a second search of some of the images, or a calculation. It
+ * runs on the worker that analysed the last image.
  */
 export interface Further<J extends Jobs, Name extends NameOf<J>> {
-  /** Returns the positions of the images to search further. */
+  /** Returns the positions of the images that need a second search. */
   unsettled(outcomes: readonly Outcome[]): readonly number[];
   name: Name;
   /** Returns undefined if there is nothing to calculate. */
@@ -75,18 +73,15 @@ export interface Further<J extends Jobs, Name extends NameOf<J>> {
 export interface Analyses<Output> {
   /** Outcomes in the order of the images, including failures. */
   outcomes: readonly Outcome[];
-  /** The same without the further search. */
+  /** The outcomes before the second search. */
   first: readonly Outcome[];
-  /** Output of the calculation that follows them. */
+  /** Output of the calculation. */
   output: Output | undefined;
   /** Milliseconds between submit and the start of the first job. */
   queue_ms: number;
 }
 
-/**
- * A model pack with its workers, the queue in front of them, and the cache of analyses. `J`: further
- * calculations of the workers.
- */
+/** A model pack with its workers, their queue, and the cache of analyses. `J`: the calculations of the workers. */
 export class Engine<J extends Jobs> {
   readonly addon: Addon;
   readonly #queue: JobQueue<Work<J>, Work<J>>;
@@ -98,8 +93,8 @@ export class Engine<J extends Jobs> {
   #pool: Pool<J> | undefined;
 
   /**
-   * Loads the addon, so that an error is reported once, but starts no thread. `program`: entry file of each
-   * worker thread. Throws an Error with a message for people.
+   * Loads the addon, so that an error is reported once. Starts no thread. `program`: entry file of the worker
+   * threads. Throws an Error with a message for people.
    */
   constructor(config: Config, program: URL, logger: Pick<Logger, 'warn' | 'error'>) {
     this.#config = config;
@@ -131,8 +126,7 @@ export class Engine<J extends Jobs> {
    */
   async start(pack_directory: string, manifest: Manifest): Promise<void> {
     await verifyPack(pack_directory, manifest);
-    // Loads the pack here once for the process, so that an error is reported once; the workers then share the
-    // sessions.
+    // The pack is loaded here, so that an error is reported once. The workers share the sessions.
     this.addon.loadPack(pack_directory, manifest);
     this.#pool = await Pool.start({
       workers: this.#config.workers,
@@ -145,14 +139,12 @@ export class Engine<J extends Jobs> {
     });
   }
 
-  /** Returns true if a further request of this key would be rejected. */
+  /** Returns true if another request of this key would be rejected. */
   isFull(owner: string): boolean {
     return this.#queue.isFull(owner);
   }
 
-  /**
-   * Counts the key as active, so that a worker stays free for it, until the returned function is called once.
-   */
+  /** Counts the key as active until the returned function is called once. A worker stays free for an active key. */
   arrived(owner: string): () => void {
     return this.#queue.arrived(owner);
   }
@@ -162,19 +154,19 @@ export class Engine<J extends Jobs> {
     return this.#pool?.available ?? 0;
   }
 
-  /** Number of native calls that have not ended long after they were cancelled. */
+  /** Number of stuck native calls. */
   get stuck(): number {
     return this.#queue.stuck;
   }
 
-  /** Number of workers held by such a call, because too many are stuck to replace another one. */
+  /** Number of stuck workers that were not replaced, because too many are stuck. */
   get blocked(): number {
     return this.#queue.blocked;
   }
 
   /**
-   * Analyses the images of one request, which must not change until the ticket is idle. `keep`: whether the
-   * analyses may be cached. `further`: what follows the analyses.
+   * Analyses the images of one request, which must not change until the ticket is idle. `keep`: true if the analyses
+   * may be cached. `further`: the work after the analyses.
    */
   analyse<Name extends NameOf<J>>(
     images: readonly Uint8Array[],
@@ -189,7 +181,7 @@ export class Engine<J extends Jobs> {
     return this.#cache.analyse(sender.owner, images, options, submit);
   }
 
-  /** Calculates in a worker. The job takes one place in the queue. Rejects with its Problem. */
+  /** Runs a calculation in a worker. It takes one place in the queue. Rejects with the Problem of the job. */
   work<Name extends NameOf<J>>(
     name: Name,
     input: InputOf<J, Name>,
@@ -203,7 +195,7 @@ export class Engine<J extends Jobs> {
     return { ...ticket, done: ticket.done.then(({ queue_ms }) => ({ output, queue_ms })) };
   }
 
-  /** `known`: outcomes that are already known, by the positions of their images. */
+  /** `known`: the outcomes in the cache, by the positions of their images. */
   #analyse<Name extends NameOf<J>>(
     images: readonly Uint8Array[],
     known: readonly (Outcome | undefined)[],
@@ -240,7 +232,7 @@ export class Engine<J extends Jobs> {
         output = given;
       });
     };
-    // If no image has to be analysed, the calculation is a separate job.
+    // If no image must be analysed, the calculation is a separate job.
     const only = works.length === 0 ? finish([]) : undefined;
     const ticket = only ? this.#queue.submit([only], sender) : this.#queue.submit(works, sender, finish);
     const done = ticket.done.then(({ queue_ms }) => ({
@@ -252,10 +244,7 @@ export class Engine<J extends Jobs> {
     return { ...ticket, done };
   }
 
-  /**
-   * The job that searches some of the images further and replaces their outcomes. Undefined if there is nothing left to
-   * search.
-   */
+  /** Returns the job of the second search, which replaces outcomes; undefined if no image has a candidate. */
   #search(
     images: readonly Uint8Array[],
     unsettled: readonly number[],
@@ -297,14 +286,14 @@ export class Engine<J extends Jobs> {
     };
   }
 
-  /** The outcome of an image at which a worker got stuck before. */
+  /** Returns the outcome of an image on which a worker got stuck before; undefined for any other image. */
   #rejected(image: Uint8Array): Outcome | undefined {
     return this.#stuckImages.has(image) ? { ok: false, code: 'image_too_complex' } : undefined;
   }
 
   /**
-   * The calls ended after all. If they took no more CPU time than allowed, the machine was too busy, and the
-   * images are not the cause.
+   * Accepts images again whose stuck calls have ended. If the calls used no more CPU time than allowed, the cause was
+   * a busy machine, not the images.
    */
   #forget(images: readonly Uint8Array[], cpu_ms: number): void {
     if (cpu_ms > 2 * images.length * this.#config.image_timeout_ms) return;
@@ -312,24 +301,23 @@ export class Engine<J extends Jobs> {
   }
 
   #report({ kind, jobs, request_id, reason }: JobFault<Work<J>>): void {
-    // A client error, such as a malformed embedding: the response reports it, and its text does not belong in
-    // a log.
+    // The response reports a client error, such as a malformed embedding. Its text does not belong in a log.
     if (reason instanceof Problem) return;
     const photos = jobs.flatMap(({ image }) => image ?? []);
     const images = photos.map(noteOf);
     const error = reason === undefined ? undefined : String(reason);
-    // The log line of the request reports an error only if the response comes after it.
+    // Logged here, because the log line of the request contains the error only if it precedes the response.
     if (kind === 'overdue') this.#logger.warn({ request_id, images }, jobFaults[kind]);
     else this.#logger.error({ request_id, images, error }, jobFaults[kind]);
     if (kind !== 'stuck') return;
     for (const photo of photos) this.#stuckImages.add(photo);
-    // The CPU time of a job that has not ended is unknown.
+    // The elapsed time is used, because the CPU time of a job that has not ended is unknown.
     const [{ sender, began_ms = 0 }] = jobs as [Work<J>];
     sender.spent?.(performance.now() - began_ms);
     jobs[0]!.isPaid = true;
   }
 
-  /** Ends the workers after native calls in progress. Call it after `start` has settled. */
+  /** Ends the workers when their native calls have returned. Call it after `start` has settled. */
   async close(): Promise<void> {
     await this.#pool?.close();
   }
@@ -357,10 +345,7 @@ function imageWork(image: Uint8Array) {
   return { image, estimate_ms: ((width * height) / 1e6) * megapixel_ms };
 }
 
-/**
- * Returns the output of a job, and reports its cost to its sender. Throws its Problem, or whatever else it
- * threw.
- */
+/** Returns the output of a job, and reports its CPU time to the sender. Throws the error of the job. */
 function outputOf<Output>(
   response: Response<Output>,
   [work]: readonly Pick<Work<Jobs>, 'sender' | 'isPaid'>[],
@@ -370,10 +355,7 @@ function outputOf<Output>(
   throw 'error' in response ? response.error : new Problem(response.code, response.extras);
 }
 
-/**
- * Properties of a failed image that a log line may contain: enough for its owner to find it, and nothing of
- * its content.
- */
+/** Returns the properties of a failed image for the log. They identify the image to its owner without its content. */
 function noteOf(image: Uint8Array) {
   const start = Buffer.from(image.subarray(0, 12)).toString('latin1');
   const [format] = beginnings.find(([, beginning]) => beginning.test(start)) ?? ['unknown'];

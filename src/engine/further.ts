@@ -2,11 +2,12 @@ import { type AnalyseOptions, type Analysis, type Earlier, type ImageReport, max
 import type { Outcome } from './jobs.ts';
 
 /**
- * The further search of an image. The first analysis ends when it has found an upright face, so that a positive result is cheap. Before a
- * negative result, a second analysis searches the places where the detector was not sure of a face, in all four rotations.
+ * The second search of an image. The first analysis ends when it has found an upright face, which is enough for
+ * most matches. Before a negative result, a second analysis searches the places where the detector had a weak
+ * response, in all four rotations.
  */
 
-/** Whether the first analysis left something to search for. */
+/** Returns true if a second search may find more faces. */
 export function isSearchable(
   outcome: Outcome | undefined,
   { use_heuristic_fallback }: Pick<AnalyseOptions, 'use_heuristic_fallback'>,
@@ -16,13 +17,13 @@ export function isSearchable(
   return !search_timed_out && searched_rotations !== undefined && faces.length < maxFaces;
 }
 
-/** Input of the further search. Undefined if there is no candidate, so that nothing is left to search. */
+/** Returns the input of the second search; undefined if there is no candidate. */
 export function earlierOf({ image, candidates, cpu_ms }: Analysis): Earlier | undefined {
   if (candidates.length === 0) return undefined;
   return { faces: image.faces.map(({ box }) => box), candidates, cpu_ms };
 }
 
-/** The options of the further search: both searches share the CPU time of the image. */
+/** Returns the options of the second search. Both searches share the CPU time limit of the image. */
 export function remaining<Options extends Pick<AnalyseOptions, 'image_timeout_ms'>>(
   options: Options,
   { cpu_ms }: Earlier,
@@ -31,13 +32,16 @@ export function remaining<Options extends Pick<AnalyseOptions, 'image_timeout_ms
   return { ...options, image_timeout_ms: Math.max(0, options.image_timeout_ms - cpu_ms) };
 }
 
-/** The image of which nothing is left to search. */
+/** Marks an image as completely searched. */
 export function withoutCandidates(first: Analysis): Analysis {
   const { searched_rotations: _, ...image } = first.image;
   return { ...first, image, candidates: [] };
 }
 
-/** Merges both searches. If the further one ran out of time, the first one stands. Throws an Error for an internal failure. */
+/**
+ * Merges both searches. If the second search failed, returns the first result, marked as timed out. Throws an
+ * Error for an internal failure.
+ */
 export function withFurther(first: Analysis, further: Outcome): Analysis {
   if (!further.ok && further.code === 'internal_error') throw new Error(further.message);
   if (!further.ok) return { ...first, image: { ...first.image, search_timed_out: true } };

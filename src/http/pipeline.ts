@@ -16,14 +16,15 @@ import { Cors, documentReply, json, problem, serverTiming } from './responses.ts
 import { type EmbeddingsRoute, type ImagesRoute, type Route, Router } from './router.ts';
 
 /**
- * Handles a request in the contract's order: headers, key, scope, price, body, form, work, response, record.
+ * Handles a request in the order of the API contract: headers, key, scope, rate limit, body, form, work, response,
+ * record.
  */
 export class Pipeline {
   readonly #services: Services;
   readonly #router: Router;
   readonly #cors: Cors;
-  unanswered = 0;
-  /** In-flight requests, including those whose body is still arriving after the response. */
+  inFlight = 0;
+  /** Number of requests in flight or whose body is still arriving after the response. */
   #open = 0;
   #lastRequest_ms = Number.NEGATIVE_INFINITY;
 
@@ -33,15 +34,15 @@ export class Pipeline {
     this.#cors = new Cors(services.config.cors_origins);
   }
 
-  /** Milliseconds without a request; 0 while one is in flight or its body is still arriving. */
+  /** Milliseconds since the last request; 0 while a request is in flight or its body is still arriving. */
   get quiet_ms(): number {
-    const isBusy = this.unanswered > 0 || this.#open > 0;
+    const isBusy = this.inFlight > 0 || this.#open > 0;
     return isBusy ? 0 : performance.now() - this.#lastRequest_ms;
   }
 
-  /** Responds to a request, logs and counts it once. Never throws. */
+  /** Responds to a request, and records it once. Never throws. */
   readonly handle = (exchange: Exchange): void => {
-    this.unanswered += 1;
+    this.inFlight += 1;
     this.#open += 1;
     exchange.onOver(() => {
       this.#open -= 1;
@@ -65,7 +66,10 @@ export class Pipeline {
     }
   };
 
-  /** Checks headers, key, scope and price. Returns or throws a Problem, or rejects with it. */
+  /**
+   * Checks headers, key, scope and rate limit, and serves the request. Returns or throws a Problem, or rejects
+   * with it.
+   */
   #admit(context: Context): Reply | Problem | Promise<Reply> {
     const { request } = context.exchange;
     context.headers.push(...this.#cors.headers(request));
@@ -76,7 +80,7 @@ export class Pipeline {
     const route = this.#router.find(request.method, request.path);
     context.endpoint = route.endpoint;
     if (this.#services.readiness.stage === 'draining') throw new Problem('shutting_down');
-    // RFC 9110 section 10.1.1.
+    // RFC 9110, section 10.1.1: an unsupported expectation gets 417.
     const expect = request.headers.get('expect') ?? '100-continue';
     if (expect.toLowerCase() !== '100-continue') throw new Problem('expectation_failed');
     const { scope } = route.endpoint;
@@ -86,7 +90,7 @@ export class Pipeline {
     if (admission instanceof Problem) return admission;
     if (admission === undefined) return serve(context, route);
     if (request.framing === 'unclear' && route.takes !== 'nothing') {
-      // µWS closes the connection right after this callback, and `serve` rejects such a request in any case.
+      // Not awaited, because µWS closes the connection after this callback. `serve` rejects every such request.
       admission.catch(() => {});
       return serve(context, route);
     }
@@ -114,22 +118,22 @@ export class Pipeline {
       endpoint && 'document' in endpoint && !rejection ? cacheable : 'no-store',
     ]);
     if (quota !== undefined) headers.push(...quota.release());
-    // After a 408 the rest of the body may arrive at any time or never (RFC 9110 section 15.5.9).
+    // Closes the connection after a 408, because the rest of the body may never arrive (RFC 9110, section 15.5.9).
     const close = this.#services.readiness.stage === 'draining' || rejection?.code === 'upload_timeout';
     try {
       const isSent = exchange.reply(reply, headers, close);
-      // nginx's status for a client that left.
+      // 499 is nginx's status for a client that disconnected.
       const [status, code] = isSent ? [reply.status, rejection?.code] : [499, 'client_left'];
       this.#record(context, status, code, rejection, fault);
     } catch (error) {
-      // The connection has ended, but the request is still counted, and no rejection stays unhandled.
+      // The connection has ended, but the request is still recorded, and no promise rejection is unhandled.
       this.#record(context, 500, 'internal_error', rejection, error);
     }
     void context.idle.then(() => context.upload?.release());
-    this.unanswered -= 1;
+    this.inFlight -= 1;
   }
 
-  /** Never throws. */
+  /** Records the request in the log, the metrics and the audit log. Never throws. */
   #record(
     context: Context,
     status: number,
@@ -162,10 +166,10 @@ export class Pipeline {
   }
 }
 
-/** Unlike other responses, a document may be cached: it changes only when the server restarts. */
+/** Cache-Control of documents, which change only when the server restarts. */
 const cacheable = 'public, max-age=300';
 
-/** Field of a rejection, for the log. With these two codes the client chose the name, so it is not logged. */
+/** Returns the field of a rejection for the log. Names that a client chose are not logged. */
 function fieldOf({ code, extras: { field, errors } }: Problem): string | undefined {
   if (code === 'duplicate_field' || code === 'unknown_file') return undefined;
   return field ?? errors?.map((one) => one.field).join(', ');
@@ -175,7 +179,7 @@ function faultOf(error: unknown): string {
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }
 
-/** Keeps the arriving body while waiting for a shared limiter. */
+/** Collects the body while the shared limiter is asked. */
 function holdBody(context: Context, route: Route): void {
   const { services, exchange, owner } = context;
   const { content_length, headers } = exchange.request;
@@ -186,12 +190,12 @@ function holdBody(context: Context, route: Route): void {
     context.upload = services.uploads.open(owner, content_length, limit_bytes);
     exchange.hold(context.upload);
   } catch (error) {
-    // A body without room is not kept, and the request is rejected later.
+    // If there is no memory for the body, the request is rejected later.
     if (!(error instanceof Problem)) throw error;
   }
 }
 
-/** Processes body, form, work and response. Throws a Problem, or rejects with it. */
+/** Reads the body, runs the work and returns the response. Throws a Problem, or rejects with it. */
 function serve(context: Context, route: Route): Reply | Promise<Reply> {
   const { exchange, services } = context;
   const { request } = exchange;
@@ -201,7 +205,7 @@ function serve(context: Context, route: Route): Reply | Promise<Reply> {
     case 'embeddings':
       return readBody(context, route, compare);
     case 'nothing': {
-      // Any other response could be cut short, because the connection ends with it.
+      // The connection closes with this response, so a long response could be truncated.
       if (request.framing === 'unclear') throw malformedForm;
       const { endpoint } = route;
       if ('document' in endpoint)
@@ -222,11 +226,11 @@ function serve(context: Context, route: Route): Reply | Promise<Reply> {
 interface Received<Sent> {
   sent: Sent;
   bytes: Buffer;
-  /** performance.now() when its last byte arrived. */
+  /** performance.now() when the last byte of the body arrived. */
   arrived: number;
 }
 
-/** Receives and parses a body after its headers are accepted, then runs the work. */
+/** Receives and parses the body of an admitted request, and runs the work. */
 function readBody<Sent, R extends { body(type: string | undefined): Body<Sent> }>(
   context: Context,
   route: R,
@@ -240,7 +244,7 @@ function readBody<Sent, R extends { body(type: string | undefined): Body<Sent> }
   const { isWhole, read } = body.reader(type ?? '');
   context.upload ??= services.uploads.open(owner, content_length, body.limit_bytes);
   exchange.onOver(services.engine.arrived(owner));
-  // Called before the first await, because µWS drops a body that has no reader by then.
+  // Called before the first await, because µWS drops the body of a request that has no listener for it by then.
   const received = exchange.receive(context.upload, { malformed: body.malformed, isWhole });
   return received.then(async (bytes) => {
     const arrived = performance.now();
@@ -252,7 +256,10 @@ function readBody<Sent, R extends { body(type: string | undefined): Body<Sent> }
   });
 }
 
-/** Checks in the contract's order, so that no body is uploaded that cannot be processed. Throws a Problem. */
+/**
+ * Rejects a request whose body need not be uploaded. The checks are in the order of the API contract. Throws a
+ * Problem.
+ */
 function checkBeforeBody({ services, exchange, owner }: Context, body: Body<unknown>): void {
   const { limit_bytes, malformed, smaller } = body;
   if (services.readiness.stage !== 'ready') throw new Problem('not_ready');
@@ -260,16 +267,16 @@ function checkBeforeBody({ services, exchange, owner }: Context, body: Body<unkn
   const { framing, headers, has_duplicate_type } = exchange.request;
   const declared = headers.get('content-length') ?? '';
   if (/^\d+$/.test(declared) && Number(declared) > limit_bytes) {
-    const detail = `${smaller}: the body has ${Number(declared)} bytes; at most ${limit_bytes} are taken.`;
+    const detail = `${smaller}: the body has ${Number(declared)} bytes; the maximum is ${limit_bytes} bytes.`;
     throw new Problem('body_too_large', { detail, limit_bytes });
   }
   if (framing === 'unclear') throw malformed;
-  // RFC 9110 section 8.4: an unsupported content coding gets 415.
+  // RFC 9110, section 8.4: an unsupported content coding gets 415.
   const coding = headers.get('content-encoding');
   if (coding !== undefined && coding.toLowerCase() !== 'identity') {
     throw new Problem('unsupported_media_type', { detail: 'Send the body without Content-Encoding.' });
   }
-  // A proxy may have read the other header.
+  // A proxy may have used the other Content-Type header.
   if (has_duplicate_type) throw new Problem(malformed.code, { detail: 'Send one Content-Type header.' });
 }
 
@@ -335,7 +342,7 @@ async function analyse(
   );
 }
 
-/** A worker parses the body and compares. */
+/** Parses the body and compares the embeddings in a worker. */
 async function compare(
   context: Context,
   { endpoint }: EmbeddingsRoute,
@@ -356,10 +363,7 @@ async function compare(
   return replyOf(context, result);
 }
 
-/**
- * Gives the workers the work of a request whose last byte arrived at `arrived`, and cancels it if the client
- * leaves.
- */
+/** Submits work to the workers, and cancels it if the client disconnects. `arrived`: when the last byte arrived. */
 function workOn<Result>(
   context: Context,
   arrived: number,
@@ -373,7 +377,7 @@ function workOn<Result>(
   return ticket.done;
 }
 
-/** Records a result. Throws it if it is a rejection. */
+/** Records a result and returns its response. Throws the Problem of a rejection. */
 function replyOf(context: Context, result: HandlerResult, status = 200): Reply {
   context.counts = result.counts ?? [];
   const { timings_ms } = 'rejection' in result ? result : result.body;

@@ -1,34 +1,31 @@
-/** [normalised similarity, false match rate] */
+/** A normalised similarity and its false match rate. */
 export type CalibrationPoint = readonly [similarity: number, falseMatchRate: number];
 
 interface Assessment {
-  /** 0..1, corrected for the number of pairs; the rate of a single pair is never below the floor. */
+  /** From 0 to 1, corrected for the number of pairs. For one pair, at least the floor. */
   false_match_rate: number;
-  /**
-   * True if false_match_rate is only an upper bound: the pair's own rate is below the floor, or nothing was
-   * measured.
-   */
+  /** True if false_match_rate is only an upper bound, because the pair's rate is below the floor or unknown. */
   extrapolated: boolean;
-  /** 0..100 */
+  /** From 0 to 100. */
   confidence_percent: number;
 }
 
-/** Percent at which the two formulas meet: a false match rate of 1 in 10. */
+/** False match rate and percent at which the two formulas of `confidencePercent` meet. */
 const kneeRate = 0.1;
 const kneePercent = 40;
 
-/** The false match rate for a percent of `kneePercent` or more. */
+/** Returns the false match rate for a percent of at least `kneePercent`. */
 export const promisedRate = (confidencePercent: number): number => 10 ** ((30 - confidencePercent) / 10);
 
 /**
- * Converts a similarity to a false match rate (FMR), the share of non-mated pairs that score at least this
- * high, using a table of measured pairs, and the FMR to a confidence percent. The percent depends on the FMR
- * only, so it means the same for every pack and mode. NaN counts as the worst.
+ * Converts a similarity to a false match rate (FMR) by a table of measured pairs, and the FMR to a confidence
+ * percent. The FMR is the share of non-mated pairs that score at least this high. The percent depends only on the
+ * FMR, so it has the same meaning for every pack and mode. NaN counts as the lowest similarity.
  */
 export class Calibration {
-  /** Rising similarities. */
+  /** In ascending order. */
   readonly #similarities: number[];
-  /** log10 of the FMR at each similarity; it falls from 0. */
+  /** log10 of the FMR at each similarity, in descending order from 0. */
   readonly #logRates: number[];
   readonly #kneeSimilarity: number;
   readonly #floor: number;
@@ -37,10 +34,10 @@ export class Calibration {
   readonly photosMeasured: boolean;
 
   /**
-   * `floor`: the lowest rate that the people of the fit can show, up to 0.1; 0 for a table that does not
-   * belong to a pack. `photos`: increase of non-mated similarity when a side is the mean of 1, 2 … photos;
-   * the last entry also applies to more. Throws a RangeError unless there are two points, similarities rise,
-   * and rates fall from 1.
+   * `floor`: minimum rate that the calibration data can support, at most 0.1; 0 for a table that does not belong to a
+   * pack. `photos`: increase of non-mated similarity if a side is the mean of 1, 2, … photos; the last value applies
+   * to larger numbers too. Throws a RangeError unless there are at least two points, similarities increase, and rates
+   * decrease from 1.
    */
   constructor(points: readonly CalibrationPoint[], floor = 0, photos?: readonly number[]) {
     requireTable(points);
@@ -52,21 +49,21 @@ export class Calibration {
     this.#kneeSimilarity = this.similarityAt(kneeRate);
   }
 
-  /** True if the table was measured on people. */
+  /** True if the pack has a calibration table. */
   readonly measured: boolean = true;
 
   /**
-   * Returns the amount to subtract from a similarity whose sides are means of that many photos, so that the
-   * table's rates hold for it.
+   * Returns the amount to subtract from a similarity so that the table's rates apply. `sides`: the number of photos
+   * whose mean each side is.
    */
   shift(...sides: readonly number[]): number {
-    const most = this.#photos.length;
-    return sides.reduce((sum, photos) => sum + this.#photos[Math.min(photos, most) - 1]!, 0);
+    const max = this.#photos.length;
+    return sides.reduce((sum, photos) => sum + this.#photos[Math.min(photos, max) - 1]!, 0);
   }
 
   /**
-   * Returns the FMR: 1 up to the table's first point; log10 of it is linear between points, and the last
-   * segment continues past the end.
+   * Returns the FMR of a similarity: 1 up to the table's first point. Its logarithm is linear between points, and the
+   * last segment continues beyond the last point.
    */
   falseMatchRate(similarity: number): number {
     if (!(similarity > this.#similarities[0]!)) return 1;
@@ -75,8 +72,8 @@ export class Calibration {
   }
 
   /**
-   * Returns 0..100: 30 + 10·(−log10 FMR) up to an FMR of 0.1; above it, linear in the similarity from 40 down
-   * to 0.
+   * Returns a percent from 0 to 100. For an FMR up to 0.1 it is 30 − 10·log10(FMR). For higher FMRs it decreases from
+   * 40 to 0, linearly in the similarity.
    */
   confidencePercent(falseMatchRate: number): number {
     if (falseMatchRate <= kneeRate) {
@@ -90,8 +87,8 @@ export class Calibration {
   }
 
   /**
-   * The best of n pairs has min(1, n × FMR). The percent ignores the floor, so that thresholds beyond it
-   * still separate pairs.
+   * Assesses the best of `pairsCompared` pairs, whose FMR is multiplied by their number. The percent ignores the
+   * floor, so that thresholds beyond the floor still separate pairs.
    */
   assess(similarity: number, pairsCompared: number): Assessment {
     const rate = this.falseMatchRate(similarity);
@@ -106,7 +103,7 @@ export class Calibration {
     };
   }
 
-  /** Returns the inverse: the similarity with this FMR, which is above 0 and at most 1. */
+  /** Returns the similarity with this FMR. `rate`: above 0 and at most 1. */
   similarityAt(rate: number): number {
     return interpolate(
       -Math.log10(rate),
@@ -116,15 +113,12 @@ export class Calibration {
   }
 }
 
-/**
- * Used for a pack without its own measurement: larger than the measured values of other packs, for up to 16
- * photos.
- */
+/** Shifts for packs without their own measurement. They exceed the measured values of other packs. */
 const safeShifts = Array.from({ length: 16 }, (_, i) => 0.08 * (1 - 1 / (i + 1)));
 
 /**
- * Assessment without a calibration: the rate is unknown and reported as 1, and the percent, 40 × the
- * similarity, is capped at 40. A rate of 1 needs no correction for the number of pairs.
+ * Assessment without a calibration. The FMR is unknown and reported as 1. The percent is 40 × the similarity, and
+ * never exceeds 40.
  */
 class Uncalibrated extends Calibration {
   override readonly measured = false;
@@ -141,13 +135,13 @@ class Uncalibrated extends Calibration {
   }
 
   override assess(similarity: number): Assessment {
-    // A normalised similarity may be above 1.
+    // A normalised similarity may exceed 1.
     const confidence_percent = similarity > 0 ? kneePercent * Math.min(1, similarity) : 0;
     return { false_match_rate: 1, extrapolated: true, confidence_percent };
   }
 }
 
-/** Calibration of one mode in a pack's manifest, which may have none. */
+/** Returns the calibration of one mode. `table`: undefined if the manifest has none. */
 export function calibrationOf(
   table:
     | { points: readonly CalibrationPoint[]; floor: number; photos?: readonly number[] | undefined }
@@ -157,8 +151,8 @@ export function calibrationOf(
 }
 
 /**
- * Interpolates `ys` linearly over rising `xs`, for x from the first on; the last segment continues. Monotonic
- * despite rounding.
+ * Interpolates `ys` linearly over ascending `xs`. `x`: at least the first of `xs`. The last segment continues beyond
+ * the last point. The result is monotonic despite rounding.
  */
 function interpolate(x: number, xs: readonly number[], ys: readonly number[]): number {
   const inside = xs.findIndex((end) => x < end);

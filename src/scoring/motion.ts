@@ -1,13 +1,10 @@
-/**
- * The decision of a liveness challenge: whether the head in a sequence of frames moved as requested. Pure
- * arithmetic on the analysed frames, used by the endpoint and by the laboratory.
- */
+/** Decides whether the head in a sequence of frames made the movements of a challenge. The laboratory uses it too. */
 
-/** Movements that a challenge may ask for. Left and right are the person's own. */
+/** Movements of a challenge. Left and right are the person's own. */
 export const steps = ['left', 'right', 'up', 'down'] as const;
 export type Step = (typeof steps)[number];
 
-/** Why a sequence is not live, in the order in which documents list them. */
+/** Reasons why a sequence is not live, in the order of the documents. */
 export const liveReasons = [
   'no_neutral_frame',
   'step_missing',
@@ -25,85 +22,85 @@ export const frameLimits = { min: 6, max: 16 } as const;
 
 type Point = readonly [x: number, y: number];
 
-/** Measurements of one frame. Angles in degrees, as in a response; coordinates in pixels. */
+/** Measurements of one frame. Angles are in degrees, coordinates in pixels. */
 export interface MotionFrame {
   pose: { yaw: number; pitch: number };
   box: { x: number; y: number; width: number; height: number };
-  /** The same points in every frame. */
+  /** The landmarks, in the same order in every frame. */
   points: readonly Point[];
-  /** Estimated stretch of the face along one axis, at least 1, as `quality.stretch_ratio` of a response. */
+  /** `quality.stretch_ratio` of the face. */
   stretch: number;
-  /** Area of the second-largest face divided by that of the largest; 0 if there is only one. */
+  /** Area of the second-largest face divided by the area of the largest; 0 if there is only one face. */
   other_face: number;
 }
 
 /**
- * The thresholds of the decision, with the measurements behind each. "Prints": 70 sequences of real
- * printed photos that are held still, turned and bent by hand, of 7 people. "Still": 16 sequences of live faces
- * that look straight, of the same people (NUAA, 10 frames each). "Photos": 1,128 photos of 150 people (CelebA).
+ * The thresholds of the decision, each with the measurements on which it is based. "Prints" are 70 sequences of
+ * printed photos of 7 people, held still, turned and bent by hand. "Still frames" are 16 sequences of live faces of
+ * the same people that look straight (NUAA, 10 frames each). "Photos" are 1,128 photos of 150 people (CelebA).
  * `facematch eval-liveness` reproduces these figures; docs/research/liveness.md lists them.
  */
 export const motionThresholds = {
   /**
-   * Maximum angles of the first frame. Still frames have at most 10 and 12 degrees; photos of people who look
-   * into a camera, at most 15 and 20.
+   * Maximum angles of the first frame. Still frames have at most 10 and 12 degrees, photos of people who look into
+   * the camera at most 15 and 20.
    */
   neutral_yaw: 15,
   neutral_pitch: 20,
   /**
-   * Maximum change from the baseline in a frame that looks into the camera. Still frames: at most 7.5 and 9.7,
-   * 99 % below 7.2 and 8.6.
+   * Maximum change from the baseline in a frame that looks into the camera. Still frames change by at most 7.5 and
+   * 9.7, and 99 % of them by less than 7.2 and 8.6.
    */
   still_yaw: 9,
   still_pitch: 9,
   /**
-   * Minimum change of a step. Prints reach at most 9.3 and 5.6, still frames 7.5 and 9.7, and their pitch
-   * varies by 1.8 from frame to frame.
+   * Minimum change of a step. Prints change by at most 9.3 and 5.6, still frames by at most 7.5 and 9.7. The pitch
+   * of still frames varies by 1.8 from frame to frame.
    */
   step_yaw: 25,
   step_pitch: 11,
   /**
-   * Maximum stretch of a face that shows a step. The pose of a print that is bent about the vertical axis and
-   * tilted follows both axes, but its face is foreshortened: its stretch is 1.16 to 1.53 in simulation. Photos
-   * of heads turned by 25 to 45 degrees have at most 1.16. Photos of lifted or lowered heads have at most 1.24,
-   * and 95 % of them at most 1.15.
+   * Maximum stretch of a face that shows a step. A print that is bent about the vertical axis and tilted changes its
+   * pose about both axes, but its face is foreshortened: the stretch is 1.16 to 1.53 in simulation. Photos of heads
+   * turned by 25 to 45 degrees have at most 1.16. Photos of lifted or lowered heads have at most 1.24, and 95 % of
+   * them at most 1.15.
    */
   step_stretch: 1.2,
-  /** Multiple of a step's bar from which a single frame is enough. */
+  /** Minimum change of a step that only one frame shows, as a multiple of the step's threshold. */
   alone: 1.5,
   /**
-   * Maximum change on the other axis, as a share of the step's change, each in multiples of its bar. A larger
-   * share leaves the direction unclear.
+   * Maximum change on the other axis, as a share of the step's change, each in multiples of its threshold. With a
+   * larger share, the direction is ambiguous.
    */
   other_axis: 0.8,
   /**
-   * Maximum change between two frames. A head that turns by 100 degrees a second changes by 20 degrees between
-   * frames at 5 frames a second. Still frames: 99 % below 7.5 and 12.7, at most 9.0 and 14.3. Simulated heads
-   * (51 studio portraits) that are lifted by 9 degrees from frame to frame change by at most 13, so a head that
-   * is lifted by 14 passes. The bar of the yaw is below that of a step, so that a photo that looks straight
-   * cannot be swapped for a turned one.
+   * Maximum change between two frames. A head that turns by 100 degrees per second changes by 20 degrees between
+   * frames at 5 frames per second. Still frames change by at most 9.0 and 14.3, and 99 % of them by less than 7.5
+   * and 12.7. Simulated heads (51 studio portraits) that are lifted by 9 degrees per frame change by at most 13, so
+   * heads that are lifted by 14 pass. The threshold of the yaw is below that of a step, so that an attacker cannot
+   * swap a photo that looks straight for a turned photo.
    */
   jump_yaw: 24,
   jump_pitch: 20,
   /**
-   * Maximum change of the yaw between two frames that are both turned to the same side, because the engine
-   * enlarges angles beyond 20 degrees, and their noise with them. Simulated heads that turn by 12 degrees from
-   * frame to frame change by at most 29, so one that turns by 15 passes.
+   * Maximum change of the yaw between two frames that are turned to the same side. It is larger, because the engine
+   * overestimates angles beyond 20 degrees, and their noise. Simulated heads that turn by 12 degrees per frame
+   * change by at most 29, so heads that turn by 15 pass.
    */
   jump_turned: 36,
   /**
-   * Maximum shift of the face between two frames, in face widths, and maximum ratio of its two sizes. Still
-   * frames: at most 0.5 and 1.19.
+   * Maximum shift of the face between two frames, in face widths, and maximum ratio of its two sizes. Still frames
+   * have at most 0.5 and 1.19.
    */
   jump_shift: 0.6,
   jump_size: 1.4,
   /**
    * Minimum confidence percent of a frame with every other frame that looks into the camera. The frames of a
-   * still sequence have at least 84.7. Of photos of two people, 1.4 % reach the bar. Of photos of one person,
-   * taken years apart and turned, 5 to 13 % do not reach it.
+   * still sequence have at least 84.7. Of photos of two people, 1.4 % reach the threshold. Of photos of one person,
+   * taken years apart and turned, 5 to 13 % do not reach the threshold.
    */
   agreement: 45,
-  /** Maximum area of another face, as a share of the largest. Bystanders behind still faces: at most 0.17. */
+  /** Maximum area of another face, as a share of the largest. Bystanders behind still faces have at most 0.17. */
   other_face: 0.4,
   /**
    * Two frames are copies if the cosine of their embeddings is above `copy_cosine` and their landmarks are less
@@ -118,7 +115,7 @@ export type MotionThresholds = typeof motionThresholds;
 
 /** Comparison of two frames. */
 export interface FramePair {
-  /** 0..100 */
+  /** Confidence percent, from 0 to 100. */
   percent: number;
   cosine: number;
 }
@@ -126,9 +123,9 @@ export interface FramePair {
 export interface MotionStep {
   step: Step;
   passed: boolean;
-  /** The frame that shows it best; undefined if none does. */
+  /** The frame that shows the step best; undefined if no frame shows it. */
   frame: number | undefined;
-  /** Change from the baseline in that frame, degrees. */
+  /** Change from the baseline in this frame, in degrees. */
   yaw_change: number;
   pitch_change: number;
 }
@@ -139,7 +136,7 @@ export interface MotionVerdict {
   steps: MotionStep[];
   /** Indices of the frontal frames; the first frame if none is frontal. */
   neutral: number[];
-  /** The lowest percent of each frame with another frontal frame; undefined if there is none. */
+  /** The minimum percent of each frame with another frontal frame; undefined if there is none. */
   agreements: (number | undefined)[];
 }
 
@@ -166,7 +163,7 @@ interface FoundFace {
 
 const areaOf = ({ box }: FoundFace) => box.width * box.height;
 
-/** Returns the measurements of a frame, given its faces: at least one, largest first. */
+/** Returns the measurements of a frame from its faces: at least one, largest first. */
 export function motionFrame([first, second]: readonly FoundFace[]): MotionFrame {
   return {
     pose: first!.pose,
@@ -177,7 +174,7 @@ export function motionFrame([first, second]: readonly FoundFace[]): MotionFrame 
   };
 }
 
-/** `compare` gets the indices of two frames. */
+/** Judges a sequence of frames. `compare`: gets the indices of two frames. */
 export function judgeMotion(
   frames: readonly MotionFrame[],
   asked: readonly Step[],
@@ -226,7 +223,7 @@ const isStill = (
 /** Number of frames at the beginning that determine the baseline. */
 const baselineFrames = 3;
 
-/** Returns the median pose of the first frames, as long as they stay close to the first one. */
+/** Returns the median pose of the first frames, up to the first frame that has moved. */
 function baselineOf(
   frames: readonly MotionFrame[],
   thresholds: MotionThresholds,
@@ -247,8 +244,8 @@ function median(values: readonly number[]): number {
 }
 
 /**
- * Returns the step that a frame shows, and its size in multiples of its bar. Undefined if the change is below
- * the bar, the face is stretched, or both axes change.
+ * Returns the step that a frame shows, and its size in multiples of its threshold. Returns undefined if the change is
+ * below the threshold, the face is stretched, or both axes change.
  */
 function shownStep(
   { yaw, pitch, stretch }: Change,
@@ -264,9 +261,9 @@ function shownStep(
 }
 
 /**
- * Returns the movements away from the camera and back that show a step: in at least two frames, or in one that
- * is well beyond the bar. The two need not be adjacent, because noise may lower a frame between them below the
- * bar.
+ * Returns the movements away from the camera and back that show a step: in at least two frames, or in one frame that
+ * is well beyond the threshold. The two frames need not be adjacent, because noise may put a frame between them below
+ * the threshold.
  */
 function excursionsOf(changes: readonly Change[], thresholds: MotionThresholds): Excursion[] {
   const excursions: Excursion[] = [];
@@ -291,7 +288,7 @@ function excursionsOf(changes: readonly Change[], thresholds: MotionThresholds):
   return excursions;
 }
 
-/** Returns the excursion of each step, in order; undefined for a step without one. */
+/** Returns the excursion of each step in order; undefined for a step without an excursion. */
 function matchSteps(asked: readonly Step[], excursions: readonly Excursion[]): (Excursion | undefined)[] {
   let at = 0;
   return asked.map((step) => {
@@ -303,8 +300,8 @@ function matchSteps(asked: readonly Step[], excursions: readonly Excursion[]): (
 }
 
 /**
- * Only the requested steps may be shown, in their order; otherwise a video with every movement would pass every
- * challenge.
+ * Returns the reasons that concern the steps and their order. Other movements are rejected, because a video with all
+ * movements would otherwise pass every challenge.
  */
 function orderFaults(
   asked: readonly Step[],
@@ -319,7 +316,10 @@ function orderFaults(
   ];
 }
 
-/** Returns the result of a step, for the frame that passed or, if none did, the one that came closest. */
+/**
+ * Returns the result of a step, for the frame that shows it or, if there is none, the frame with the maximum
+ * change.
+ */
 function stepOf(step: Step, passed: Excursion | undefined, changes: readonly Change[]): MotionStep {
   const towards = ({ yaw, pitch }: Change) => ({ left: yaw, right: -yaw, up: pitch, down: -pitch })[step];
   const best = changes.reduce((best, change, i) => (towards(change) > towards(changes[best]!) ? i : best), 0);
@@ -333,11 +333,11 @@ function stepOf(step: Step, passed: Excursion | undefined, changes: readonly Cha
 
 const lowest = (values: readonly number[]) => (values.length === 0 ? undefined : Math.min(...values));
 
-/** True if both frames are turned to the same side, further than a face that looks into the camera. */
+/** Returns true if both frames are turned to the same side, beyond the limit of a face that looks into the camera. */
 const areTurned = (a: Change, b: Change, { still_yaw }: MotionThresholds) =>
   Math.min(Math.abs(a.yaw), Math.abs(b.yaw)) > still_yaw && a.yaw > 0 === b.yaw > 0;
 
-/** Compares a frame with the previous one. NaN counts as a jump. */
+/** Returns true if a frame changes too much from the previous frame. NaN counts as a jump. */
 function isJump(
   frames: readonly MotionFrame[],
   changes: readonly Change[],
@@ -358,7 +358,7 @@ function isJump(
   );
 }
 
-/** True if any two frames are copies: a repeated frame need not directly follow the original. */
+/** Returns true if any two frames are copies. A repeated frame need not directly follow the original. */
 function hasCopy(
   frames: readonly MotionFrame[],
   compare: (a: number, b: number) => FramePair,
@@ -374,7 +374,7 @@ function hasCopy(
   );
 }
 
-/** Returns the mean distance of the points in widths of the face, after removing the position of the face. */
+/** Returns the mean distance of the points in face widths, after the centres of both faces are aligned. */
 function shiftOf(a: MotionFrame, b: MotionFrame): number {
   const [first, second] = [a, b].map(({ points }) => {
     const centre = [0, 1].map((axis) => points.reduce((sum, point) => sum + point[axis]!, 0) / points.length);

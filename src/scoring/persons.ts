@@ -7,7 +7,7 @@ interface Scorer {
   cohortScores(vectors: Float32Array): ArrayLike<number>;
 }
 
-/** Concatenates vectors in one array, as the addon expects them. */
+/** Concatenates vectors in one array, the input of the addon. */
 export function inOneArray(vectors: readonly Float32Array[]): Float32Array {
   const [{ length }] = vectors as [Float32Array];
   const all = new Float32Array(vectors.length * length);
@@ -15,7 +15,7 @@ export function inOneArray(vectors: readonly Float32Array[]): Float32Array {
   return all;
 }
 
-/** Faces of each photo; the first one is compared. */
+/** The faces of a photo. The first face is compared. */
 export type PhotoFaces = readonly Embedded[];
 
 export interface ComparedPersons extends Similarity {
@@ -25,20 +25,21 @@ export interface ComparedPersons extends Similarity {
 
 export interface PhotoAgreement {
   /**
-   * Normalised similarity of the photo's first face with the mean of the others of its side; undefined if it
-   * is alone.
+   * Normalised similarity of the photo's first face with the mean of the other photos on its side; undefined if there
+   * are no other photos.
    */
   agreement: number | undefined;
   /**
-   * Index of the face that fits best: to the others of its side, or to the other side if the photo is alone.
+   * Index of the face with the highest similarity to the other photos on its side or, without any, to the other
+   * side.
    */
   best_face: number;
 }
 
-/** Photos of each person, at least one. */
+/** The photos of each person, at least one. */
 export type PersonsInput = readonly [readonly PhotoFaces[], readonly PhotoFaces[]];
 
-/** Its normalised similarity is the one before the shift for the numbers of photos. */
+/** Compares two persons. The returned normalised similarity is not yet shifted for the numbers of photos. */
 export function comparePersons(sides: PersonsInput, scorer: Scorer): ComparedPersons {
   const embeddings = sides.map((photos) => photos.map(([first]) => first!.embedding));
   const means = scored(embeddings.map(meansOf), scorer);
@@ -57,13 +58,13 @@ export function comparePersons(sides: PersonsInput, scorer: Scorer): ComparedPer
   };
 }
 
-/** A person as one embedding. */
+/** A person, represented by the mean of the embeddings of their photos. */
 export interface Person extends Embedded {
-  /** Normalised similarity of each photo with the mean of the others; empty for a single one. */
+  /** Normalised similarity of each photo with the mean of the others; empty for a single photo. */
   agreements: readonly number[];
 }
 
-/** `people`: embeddings of each person, at least one. */
+/** Returns the mean of each person. `people`: the embeddings of each person, at least one. */
 export function personsOf(people: readonly (readonly Float32Array[])[], scorer: Scorer): Person[] {
   const groups = people.map((photos) => (photos.length === 1 ? photos : [...meansOf(photos), ...photos]));
   return scored(groups, scorer).map(([whole, ...rest]) => {
@@ -75,10 +76,7 @@ export function personsOf(people: readonly (readonly Float32Array[])[], scorer: 
   });
 }
 
-/**
- * Returns the mean of all photos and, if there are several, for each the mean of the others. For one photo it
- * is the photo itself.
- */
+/** Returns the mean of all photos and, if there are several, for each photo the mean of the others. */
 function meansOf(photos: readonly Float32Array[]): Float32Array[] {
   if (photos.length === 1) return [...photos];
   const others = photos.map((_photo, left) => photos.filter((_other, at) => at !== left));
@@ -86,8 +84,8 @@ function meansOf(photos: readonly Float32Array[]): Float32Array[] {
 }
 
 /**
- * Passes all vectors to `cohortScores` at once, each once: if there are two photos, each is the mean of the
- * others of the other one.
+ * Adds the cohort scores to all vectors, in one call of `cohortScores`. Equal vectors are passed once: of two photos,
+ * each is also the mean of the others for the other photo.
  */
 function scored(groups: readonly (readonly Float32Array[])[], { cohortScores }: Scorer): Embedded[][] {
   const vectors = [...new Set(groups.flat())];

@@ -1,15 +1,15 @@
 import type { Face, ImageReport } from '../engine/addon.ts';
 
-/** Data of a compared face, or of anything else with an embedding. */
+/** An embedding of a face or a person, with its cohort score. */
 export interface Embedded {
-  /** A unit vector. */
+  /** Vector of length 1. */
   embedding: Float32Array;
-  /** Cohort score: how similar it is to people in general. */
+  /** Mean similarity to the nearest centres of the cohort, with a weight. */
   cohort_score: number;
 }
 
 export interface Similarity {
-  /** Cosine of the two embeddings, -1..1. */
+  /** Cosine of the two embeddings, from -1 to 1. */
   similarity: number;
   /** Input of the calibration table. */
   normalised_similarity: number;
@@ -23,10 +23,10 @@ export function similarityOf(a: Embedded, b: Embedded): Similarity {
 /** Returns the cosine minus the mean of both cohort scores. */
 export const normalised = (cosine: number, a: number, b: number): number => cosine - (a + b) / 2;
 
-/** Returns the cosine of two unit vectors, -1..1. */
+/** Returns the cosine of two unit vectors, from -1 to 1. */
 export const cosine = (a: Float32Array, b: Float32Array): number => Math.min(1, Math.max(-1, dot(a, b)));
 
-/** Four independent sums, which the CPU can add in parallel. */
+/** Returns the dot product. Uses four independent sums, which the CPU adds in parallel. */
 export function dot(a: Float32Array, b: Float32Array): number {
   let s0 = 0;
   let s1 = 0;
@@ -58,7 +58,7 @@ export interface Pair extends Similarity {
   image2_face_index: number;
 }
 
-/** Indices of the compared faces; -1 is automatic choice. */
+/** Indices of the compared faces; -1 for automatic selection. */
 export interface FaceChoice {
   image1_face_index: number;
   image2_face_index: number;
@@ -92,12 +92,12 @@ export function comparePairs(first: ImageReport, second: ImageReport, choice: Fa
       normalised_similarity: normalised(similarity, a.cohort_score, b.cohort_score),
     };
   };
-  let [best, highest, at] = [0, Number.NEGATIVE_INFINITY, 0];
+  let [best, max, at] = [0, Number.NEGATIVE_INFINITY, 0];
   for (const a of faces1) {
     for (const b of faces2) {
       const { similarity, normalised_similarity } = similarityOf(a, b);
       cosines[at] = similarity;
-      if (normalised_similarity > highest) [best, highest] = [at, normalised_similarity];
+      if (normalised_similarity > max) [best, max] = [at, normalised_similarity];
       at += 1;
     }
   }
@@ -108,7 +108,10 @@ export function comparePairs(first: ImageReport, second: ImageReport, choice: Fa
   return { count, best: pair(best), sorted };
 }
 
-/** Automatic choice uses all faces, or without auto_pair_best the largest. */
+/**
+ * Returns the faces to compare: the face with this index or, for -1, all faces; without auto_pair_best, the
+ * largest.
+ */
 function chosen({ faces }: ImageReport, index: number, auto_pair_best: boolean): Face[] {
   if (index >= 0) return [faces[index]!];
   return auto_pair_best ? faces : faces.slice(0, 1);

@@ -3,7 +3,7 @@ import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { readRegular, UnusableFile, withoutByteOrderMark } from '../config/file.ts';
 
-/** Paths of two PEM files: the certificate followed by its signers, and its private key. */
+/** Paths of two PEM files: the certificate followed by its issuers, and the private key. */
 export interface CertificateFiles {
   cert: string;
   key: string;
@@ -13,19 +13,19 @@ export interface Certificate {
   files: CertificateFiles;
   /** Expiry in seconds since 1970. */
   not_after_s: number;
-  /** Warnings for the operator, without paths; the certificate can still be used. */
+  /** Warnings for the operator about a certificate that can be used. They contain no paths. */
   warnings: readonly string[];
 }
 
 const certFile = 'FACEMATCH_TLS_CERT: the file';
 const keyFile = 'FACEMATCH_TLS_KEY: the file';
 
-/** Returns absolute paths; undefined if both are '', which means no TLS. */
+/** Returns absolute paths; undefined without TLS. */
 export function certificateFiles(cert: string, key: string): CertificateFiles | undefined {
   return cert === '' || key === '' ? undefined : { cert: resolve(cert), key: resolve(key) };
 }
 
-/** Reads both files and checks that they belong together. Throws UnusableFile. */
+/** Reads both files and checks that the key belongs to the certificate. Throws UnusableFile. */
 export function readCertificate(files: CertificateFiles, now_ms: number): Certificate {
   const certText = readText(certFile, files.cert);
   const keyText = readText(keyFile, files.key);
@@ -34,10 +34,10 @@ export function readCertificate(files: CertificateFiles, now_ms: number): Certif
   if (!leaf!.checkPrivateKey(key)) {
     const [what, fix] = signers.some((one) => one.checkPrivateKey(key))
       ? [
-          'fits a certificate that is not the first of its file',
-          'Put the certificate of the server first, then those that signed it.',
+          'belongs to a certificate that is not the first in its file',
+          'Put the certificate of the server first, followed by the certificates of its issuers.',
         ]
-      : ['holds the key of another certificate', 'Use the key that belongs to this certificate.'];
+      : ['has the key of another certificate', 'Use the key that belongs to this certificate.'];
     throw new UnusableFile(keyFile, files.key, what, fix);
   }
   return {
@@ -50,50 +50,50 @@ export function readCertificate(files: CertificateFiles, now_ms: number): Certif
 function readText(what: string, file: string): string {
   const { text } = readRegular(what, file, 'Correct the path.');
   if (text === withoutByteOrderMark(text)) return text;
-  // µWS reads the file itself, and a mark at the beginning would make it miss the first block.
-  const fix = 'Remove its first three bytes, or save it again as UTF-8 without that mark.';
+  // µWS reads the file itself, and does not find the first block after a byte order mark.
+  const fix = 'Remove the first three bytes, or save the file as UTF-8 without a byte order mark.';
   throw new UnusableFile(what, file, 'begins with a byte order mark', fix);
 }
 
 const pemCertificate = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g;
 
-/** Returns at least one certificate. */
+/** Returns the certificates in a file, at least one. Throws UnusableFile. */
 function certificatesOf(file: string, text: string): X509Certificate[] {
   const fault = (what: string) => {
-    const fix = 'It must begin with -----BEGIN CERTIFICATE-----, as fullchain.pem of certbot does.';
+    const fix = 'Use a PEM file with -----BEGIN CERTIFICATE-----, such as fullchain.pem of certbot.';
     return new UnusableFile(certFile, file, what, fix);
   };
   const blocks = text.match(pemCertificate) ?? [];
-  if (blocks.length === 0) throw fault('holds no certificate in PEM form');
+  if (blocks.length === 0) throw fault('has no certificate in PEM format');
   try {
     return blocks.map((block) => new X509Certificate(block));
   } catch {
-    throw fault('holds a damaged certificate');
+    throw fault('has a damaged certificate');
   }
 }
 
-/** Key types, as Node names them, that µWS (BoringSSL) accepts. */
+/** Node's names of the key types that µWS (BoringSSL) accepts. */
 const keyTypes: readonly (string | undefined)[] = ['rsa', 'ec', 'ed25519'];
 const curves: readonly (string | undefined)[] = ['prime256v1', 'secp384r1', 'secp521r1'];
 
 function keyOf(file: string, text: string): KeyObject {
   const fault = (what: string, fix: string) => new UnusableFile(keyFile, file, what, fix);
   if (!/-----BEGIN [A-Z ]*PRIVATE KEY-----/.test(text)) {
-    throw fault('holds no private key in PEM form', 'It is privkey.pem of certbot, tls.key of Kubernetes.');
+    throw fault('has no private key in PEM format', 'Use privkey.pem of certbot or tls.key of Kubernetes.');
   }
   if (/-----BEGIN ENCRYPTED|^Proc-Type: 4,ENCRYPTED/m.test(text)) {
-    throw fault('is encrypted', 'Decrypt it (openssl pkey), and make it readable for its owner only.');
+    throw fault('is encrypted', 'Decrypt it (openssl pkey), and make it readable only by its owner.');
   }
   let key: KeyObject;
   try {
     key = createPrivateKey(text);
   } catch {
-    throw fault('holds a damaged private key', 'Restore it, or make a new one.');
+    throw fault('has a damaged private key', 'Restore it, or create a new key.');
   }
   const { asymmetricKeyType: type, asymmetricKeyDetails: details } = key;
   if (!keyTypes.includes(type) || (type === 'ec' && !curves.includes(details?.namedCurve))) {
     throw fault(
-      `holds a key of an unsupported type (${details?.namedCurve ?? type})`,
+      `has a key of an unsupported type (${details?.namedCurve ?? type})`,
       'Use RSA, P-256, P-384, P-521 or Ed25519.',
     );
   }

@@ -5,17 +5,14 @@ import { pathToFileURL } from 'node:url';
 import { readConfig } from '../config/config.ts';
 
 /**
- * The HEALTHCHECK of a container. It is a separate program, because the command line loads far more, and this
- * runs often.
+ * The HEALTHCHECK of a container. It is a separate program, because it runs often and the command line loads
+ * far more.
  */
 
-/** Shorter than the HEALTHCHECK's own limit, so that the message is printed. */
+/** Shorter than the limit of the HEALTHCHECK, so that the message is printed. */
 const timeout_ms = 2000;
 
-/**
- * Returns an address at which the listener can be reached: a wildcard accepts IPv4 connections even without
- * IPv6.
- */
+/** Returns an address at which the listener can be reached. Both wildcards accept connections to 127.0.0.1. */
 export const reachable = (host: string): string => (['0.0.0.0', '::'].includes(host) ? '127.0.0.1' : host);
 
 async function main(): Promise<void> {

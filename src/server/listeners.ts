@@ -12,29 +12,29 @@ import { loadUws } from '../http/uws/uws.ts';
 import type { Log } from '../telemetry/telemetry.ts';
 import { type Certificate, certificateFiles, readCertificate } from './certificate.ts';
 
-/** The two listeners, their HTTP server, and the handlers behind them. */
+/** Selects the HTTP server, and opens the two listeners. */
 
-/** The HTTP server. Other code does not depend on which of the two it is. */
+/** The HTTP server in use. */
 export interface Transport {
   readonly name: 'uws' | 'node';
-  /** Its version. */
+  /** Version of µWebSockets.js, if it is in use. */
   readonly uws: string | undefined;
-  /** Why the preferred one is not used; undefined if it is. */
+  /** Why the preferred server is not used; undefined if it is used. */
   readonly reason: string | undefined;
-  /** Rejects with an Error whose message is meant for the user if it cannot listen, or cannot use the certificate. */
+  /** Opens a listener. Rejects with an Error whose message is meant for the user. */
   open(options: ListenerOptions): Promise<Listening>;
 }
 
 /**
- * `auto`: µWebSockets.js, or node:http if no binary of it loads. Throws an Error whose message is meant for the
- * user if `uws` does not load.
+ * Selects the HTTP server. `auto`: µWebSockets.js if a binary loads, otherwise node:http. Throws an Error whose
+ * message is meant for the user if `uws` does not load.
  */
 export function chooseTransport(choice: Config['http']): Transport {
   let reason: string | undefined;
   try {
     if (choice !== 'node') {
       const uws = loadUws();
-      // Without FACEMATCH_UWS, the newer build failing to load is normal.
+      // Without FACEMATCH_UWS there is no warning, because the newer build does not load on many systems.
       reason = uwsFolder() && uws.failures[0];
       return { name: 'uws', uws: uws.version, reason, open: (options) => UwsListener.open(uws, options) };
     }
@@ -46,7 +46,10 @@ export function chooseTransport(choice: Config['http']): Transport {
   return { name: 'node', uws: undefined, reason, open: NodeListener.open };
 }
 
-/** Warns if it is not the preferred one. Throws an Error whose message is meant for the user. */
+/**
+ * Selects the HTTP server, and warns if it is not the preferred one. Throws an Error whose message is meant for
+ * the user.
+ */
 export function openTransport({ http, keep_alive_s }: Config, { logger }: Log): Transport {
   const transport = chooseTransport(http);
   const { name, reason } = transport;
@@ -64,23 +67,23 @@ export function openTransport({ http, keep_alive_s }: Config, { logger }: Log): 
   return transport;
 }
 
-/** Share of all connections that is reserved for health checks and metrics. */
+/** Number of connections that are reserved for health checks and metrics. */
 const adminConnections = 32;
 
-/** A lower limit gets a warning, because ordinary load would be rejected. */
+/** Minimum number of connections without a warning. */
 export const fewConnections = 1000;
 
-/** Descriptors for followed files, logs, Redis and libraries. */
+/** Number of descriptors that are reserved for watched files, logs, Redis and libraries. */
 const spareDescriptors = 64;
-/** Descriptors of a worker's event loop and its messages. */
+/** Number of descriptors for the event loop and the messages of a worker. */
 const descriptorsPerWorker = 8;
 
 /**
- * Maximum number of client connections below the limit of open files; Infinity if the limit is unknown. A
- * process without a free descriptor can neither accept nor reject a connection, and µWS retries in a loop.
+ * Returns the maximum number of client connections that the limit of open files allows; Infinity if the limit is
+ * unknown. Without a free descriptor, a process can neither accept nor reject a connection, and µWS retries in a loop.
  */
 export function connectionsThatFit(workers: number): number {
-  // Only Linux has it. Node raises the soft limit to the hard one at startup.
+  // Only Linux has this file. Node raises the soft limit to the hard limit at startup.
   const limits = existsSync('/proc/self/limits') ? readFileSync('/proc/self/limits', 'utf8') : '';
   const [, limit] = /^Max open files\s+(\d+)/m.exec(limits) ?? [];
   if (limit === undefined) return Number.POSITIVE_INFINITY;
@@ -107,7 +110,7 @@ export function openConnections(
   return { front: new Connections(fitting), admin: new Connections(adminConnections) };
 }
 
-/** Returns undefined if the service uses plain HTTP. Throws UnusableFile. */
+/** Reads the certificate and logs its warnings. Returns undefined without TLS. Throws UnusableFile. */
 export function openCertificate({ tls_cert, tls_key }: Config, { logger }: Log): Certificate | undefined {
   const files = certificateFiles(tls_cert, tls_key);
   const certificate = files && readCertificate(files, Date.now());
@@ -120,7 +123,7 @@ const optionsOf = ({ config, unread }: Services, { logger }: Log) => ({
   limits: {
     upload_timeout_ms: config.upload_timeout_ms,
     idle_ms: config.upload_idle_timeout_s * 1000,
-    // A client that sends too large a body can still read the response, after up to twice the allowed bytes.
+    // A client whose body is too large can read the response if the body has at most twice the allowed size.
     drain_bytes: 2 * config.max_body_bytes,
     unread,
   },
@@ -157,7 +160,7 @@ export async function openAdmin(
   const { config } = services;
   const { name: http, reason } = transport;
   const detail = http === 'node' && reason ? `HTTP is served by node:http: ${reason}` : undefined;
-  // The admin listener always uses node:http, because it closes idle scrapers to admit a probe.
+  // The admin listener always uses node:http, which can close idle connections to admit a health check.
   return NodeListener.open({
     ...optionsOf(services, log),
     host: await localAddress(config.admin_host),

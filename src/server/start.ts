@@ -31,34 +31,34 @@ import {
 } from './listeners.ts';
 
 export interface Server {
-  /** http://HOST:PORT with the actual port. */
+  /** http://HOST:PORT with the port in use. */
   readonly url: string;
   readonly adminUrl: string;
   /**
-   * Resolves to true when requests are served, false when a shutdown came first. Rejects with a message for
-   * people.
+   * Resolves to true when requests are served, or to false if a shutdown began first. Rejects with an Error whose
+   * message is meant for the user.
    */
   readonly ready: Promise<boolean>;
-  /** Logs that are reopened after their file has been moved away, and closed when `close` is not called. */
+  /** The audit log, which SIGHUP reopens. */
   readonly audit: AuditLog | undefined;
   /**
-   * Rejects new requests, waits for running ones as long as the configuration allows, and frees everything.
-   * Resolves to true if the workers have ended: process.exit() would wait for those that have not.
+   * Rejects new requests, waits for requests in flight up to FACEMATCH_SHUTDOWN_TIMEOUT_MS, and frees all resources.
+   * Resolves to true if all workers have ended; otherwise process.exit() would wait for them.
    */
   close(): Promise<boolean>;
 }
 
-/** Steps of close(), in this order. */
+/** Resources in the order in which they are closed. */
 type Opened = { close(): void | Promise<void> }[];
 
 /**
- * Listens before the workers are up, so that health checks get a response. Throws an Error whose message is meant for
- * the user.
+ * Starts a server. It listens before the workers are up, so that health checks get a response. Throws an Error whose
+ * message is meant for the user.
  */
 export async function startServer(config: Config, log: Log): Promise<Server> {
   const opened: Opened = [];
   return start(config, log, opened).catch((error: unknown) => {
-    // Anything left open would keep the process alive.
+    // Open resources would keep the process alive.
     for (const resource of opened) void resource.close();
     throw error;
   });
@@ -82,7 +82,7 @@ async function start(config: Config, log: Log, opened: Opened): Promise<Server> 
   opened.push(front);
   const admin = await openAdmin(transport, services, connections.admin, log);
   opened.push(admin);
-  // Closed after the listeners, because it records their last requests.
+  // Closed after the listeners, because it records the last requests.
   if (audit !== undefined) opened.push(audit);
   const urls = { url: front.url, admin_url: admin.url };
   const { name: http, uws } = transport;
@@ -98,7 +98,7 @@ async function start(config: Config, log: Log, opened: Opened): Promise<Server> 
   };
 }
 
-/** Creates everything that requests use. Throws an Error whose message is meant for the user. */
+/** Creates the objects that requests share. Throws an Error whose message is meant for the user. */
 function openServices(
   config: Config,
   manifest: Manifest,
@@ -144,7 +144,7 @@ function openServices(
   };
 }
 
-/** Opens the secrets that sign challenges. Throws an Error whose message is meant for the user. */
+/** Opens the secrets for challenges. Throws an Error whose message is meant for the user. */
 function openSecrets({ challenge_secret_file: file }: Config, { logger }: Log, opened: Opened): Secrets {
   if (file === '') return randomSecrets();
   const secrets = new SecretFile(file, logger);
@@ -152,7 +152,7 @@ function openSecrets({ challenge_secret_file: file }: Config, { logger }: Log, o
   return secrets;
 }
 
-/** Opens log, metrics and, if configured, the audit log. Throws an Error whose message is meant for the user. */
+/** Opens the metrics and, if configured, the audit log. Throws an Error whose message is meant for the user. */
 function openTelemetry(
   config: Config,
   { pack, version: pack_version }: Services['model'],
@@ -173,10 +173,7 @@ function openTelemetry(
   return new Telemetry(log, info, audit);
 }
 
-/**
- * Opens rate limits in Redis. Each change of its state is logged once and counted in the metrics. Returns
- * undefined if limits are local.
- */
+/** Opens the shared limiter in Redis, and logs each change of its state once. Returns undefined if limits are local. */
 function openLimiter(
   { limiter: redisUrl }: Config,
   { logger }: Log,
@@ -194,14 +191,14 @@ function openLimiter(
   });
 }
 
-/** Sources of the metrics, by name. */
+/** Returns the functions that provide the values of the gauges, by name. */
 function gaugesOf(
   { config, engine, gate, challenges, uploads, unread, readiness }: Services,
   pipeline: Pipeline,
   connections: Connections,
   certificate: Certificate | undefined,
 ) {
-  // Memory limit of the cgroup: 0 if unknown, nearly 2^64 if there is none.
+  // Memory limit of the cgroup: 0 if unknown, nearly 2^64 without a limit.
   const limit = process.constrainedMemory();
   const memory_limit_bytes = limit > 0 ? Math.min(limit, totalmem()) : totalmem();
   return {
@@ -210,7 +207,7 @@ function gaugesOf(
     upload_pool_bytes: () => uploads.buffers.kept_bytes,
     response_backlog_bytes: () => unread.held_bytes,
     upload_memory_limit_bytes: () => config.upload_memory_bytes,
-    requests_in_flight: () => pipeline.unanswered,
+    requests_in_flight: () => pipeline.inFlight,
     connections: () => connections.open,
     connections_rejected_total: () => connections.rejected,
     connections_without_request_total: () => connections.silent,
@@ -237,10 +234,7 @@ async function becomeReady(
   return readiness.stage === 'ready';
 }
 
-/**
- * Minimum part of the shutdown time that is left for the workers: they end within milliseconds, or not at
- * all.
- */
+/** Minimum time for the workers to end, even if the shutdown time is used up. They usually end within milliseconds. */
 const minForWorkers_ms = 1000;
 
 async function shutDown(
@@ -253,9 +247,9 @@ async function shutDown(
 ): Promise<boolean> {
   const end = performance.now() + config.shutdown_timeout_ms;
   readiness.stage = 'draining';
-  logger.info({ requests_in_flight: pipeline.unanswered }, 'shutting down');
+  logger.info({ requests_in_flight: pipeline.inFlight }, 'shutting down');
   await within(config.shutdown_timeout_ms, drain(front, engine.addon, pipeline));
-  const cut = pipeline.unanswered;
+  const cut = pipeline.inFlight;
   const closing = opened.splice(0).map((resource) => resource.close());
   // A failed startup has already reported the error and ended its workers.
   const ended = await within(
@@ -264,27 +258,23 @@ async function shutDown(
   );
   await Promise.all(closing);
   if (!ended) logger.warn('worker did not exit in time');
-  // The last line, because the final counts are lost: no scrape follows.
+  // Logged, because no scrape follows that would report the final counts.
   const audit_lines_lost = telemetry.audit?.lines.dropped;
   logger[audit_lines_lost ? 'error' : 'info']({ requests_cut: cut, audit_lines_lost }, 'stopped');
   return ended;
 }
 
-/** Maximum time for pending handshakes: a round trip to the other side of the world. */
+/** Time for pending handshakes to complete: about one intercontinental round trip. */
 const handshake_ms = 250;
 
-/**
- * Keep-alive connections are closed after this time without a request on any of them: active clients send
- * sooner.
- */
+/** Time without a request on any connection after which all keep-alive connections count as idle. */
 const quiet_ms = 500;
 
 const check_ms = 25;
 
 /**
- * Closes the connections of a listener without a reset, after readiness reports `draining`: pending
- * handshakes are accepted, requests in flight are completed. Resolves when no connection is left, or none
- * seems to be in use.
+ * Stops a listener so that no connection in use is reset: completes pending handshakes and requests in flight. Call
+ * it after readiness reports `draining`. Resolves when no connection is left, or when all seem idle.
  */
 export async function drain(
   front: Listening,
@@ -299,7 +289,7 @@ export async function drain(
   while (front.connections.open > 0 && !isQuiet()) await pause(check_ms);
 }
 
-/** Resolves to true if `work` ended in time. Also keeps the process alive, which piscina's workers do not. */
+/** Resolves to true if `work` ended in time. The timer keeps the process alive, because piscina's workers do not. */
 export function within(limit_ms: number, work: Promise<void>): Promise<boolean> {
   let timer: NodeJS.Timeout;
   const limit = new Promise<boolean>((resolve) => {

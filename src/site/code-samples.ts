@@ -1,9 +1,6 @@
 import type { Listed } from '../endpoints/index.ts';
 
-/**
- * The request of an endpoint's curl arguments in the most requested languages. Viewers of OpenAPI documents
- * show these.
- */
+/** Code samples of each endpoint in several languages, for viewers of the OpenAPI document. */
 
 interface Sample {
   lang: string;
@@ -30,13 +27,13 @@ interface SampleRequest {
   method: string;
   path: string;
   needsKey: boolean;
-  /** Form fields; the value of a file is its name. */
+  /** Form fields. The value of a file field is the name of the file. */
   parts: readonly { name: string; isFile: boolean; value: string }[];
   /** Name of a file that is sent as JSON. */
   json: string | undefined;
 }
 
-/** Parses the request from curl's arguments. */
+/** Parses the request from the curl arguments of the endpoint. */
 export function requestOf({ method, path, scope, docs: { curl } }: Listed): SampleRequest {
   const parts = curl.flatMap((argument) => {
     const [, name, at, value] = /^-F (\w+)=(@?)(.*)$/.exec(argument) ?? [];
@@ -46,14 +43,14 @@ export function requestOf({ method, path, scope, docs: { curl } }: Listed): Samp
   return { method, path, needsKey: scope !== 'none', parts, json };
 }
 
-/** Joins lines; undefined ones are omitted. */
+/** Joins lines, and omits undefined ones. */
 const lines = (...all: readonly (string | readonly string[] | undefined)[]) =>
   all
     .flat()
     .filter((line) => line !== undefined)
     .join('\n');
 
-/** fetch sets the Content-Type of a form, because only it knows the boundary. */
+/** Returns the sample for Node. It does not set the Content-Type of a form, because fetch adds the boundary. */
 function nodeSample({ method, path, needsKey, parts, json }: SampleRequest): string {
   const isForm = parts.length > 0;
   const type = json && "'content-type': 'application/json'";
@@ -64,12 +61,12 @@ function nodeSample({ method, path, needsKey, parts, json }: SampleRequest): str
     parts.map(({ name, isFile, value }) => {
       return `form.append('${name}', ${isFile ? `await openAsBlob('${value}')` : `'${value}'`});`;
     }),
-    `const answer = await fetch(\`\${process.env.FACEMATCH_URL}${path}\`, {`,
+    `const response = await fetch(\`\${process.env.FACEMATCH_URL}${path}\`, {`,
     `  method: '${method}',`,
     needsKey ? `  headers: { ${headers.join(', ')} },` : undefined,
     isForm ? '  body: form,' : undefined,
     json && `  body: await readFile('${json}'),`,
-    '});\nconsole.log(await answer.text());',
+    '});\nconsole.log(await response.text());',
   );
 }
 
@@ -79,7 +76,7 @@ function pythonSample({ method, path, needsKey, parts, json }: SampleRequest): s
   const type = json && '"content-type": "application/json"';
   const headers = [needsKey && '"x-api-key": os.environ["FACEMATCH_KEY"]', type].filter((header) => header);
   return lines(
-    `import os\n\nimport requests\n\nanswer = requests.${method.toLowerCase()}(`,
+    `import os\n\nimport requests\n\nresponse = requests.${method.toLowerCase()}(`,
     `    os.environ["FACEMATCH_URL"] + "${path}",`,
     needsKey ? `    headers={${headers.join(', ')}},` : undefined,
     files.length > 0 ? '    files=[' : undefined,
@@ -89,6 +86,6 @@ function pythonSample({ method, path, needsKey, parts, json }: SampleRequest): s
       ? `    data={${values.map(({ name, value }) => `"${name}": "${value}"`).join(', ')}},`
       : undefined,
     json && `    data=open("${json}", "rb"),`,
-    ')\nprint(answer.text)',
+    ')\nprint(response.text)',
   );
 }

@@ -17,14 +17,14 @@ import { examples } from './examples.ts';
 import { type Header, headers, type Operation, operationOf, requestIdPattern } from './operations.ts';
 import { type ComponentKind, jsonSchemas, problemSchemas, ref } from './schemas.ts';
 
-/** Builds the OpenAPI 3.1 document from the tables that the server itself uses. */
+/** Builds the OpenAPI 3.1 document from the same tables that the server uses. */
 
 export type OpenApiDocument = ReturnType<typeof openApiDocument>;
 
 /** Version of the API, not of the program. */
 const version = '1.0';
 
-/** Describes the enabled endpoints, with the configured limits. */
+/** Returns the document with the enabled endpoints and the configured limits. */
 export function openApiDocument(config: Config) {
   const open = endpoints.filter(({ id }) => config.endpoints.includes(id));
   const paths: Record<string, { get?: Operation; post?: Operation }> = {};
@@ -55,14 +55,14 @@ export function openApiDocument(config: Config) {
           name: 'x-api-key',
           description: 'API key, issued by the operator',
         },
-        bearer: { type: 'http', scheme: 'bearer', description: 'The same key, as Authorization: Bearer' },
+        bearer: { type: 'http', scheme: 'bearer', description: 'The same API key, as Authorization: Bearer' },
       },
       parameters: {
         'X-Request-Id': {
           name: 'X-Request-Id',
           in: 'header',
           required: false,
-          description: 'Request id chosen by the client; an invalid one is replaced',
+          description: 'Request id of the client; the server replaces an invalid id',
           schema: { type: 'string', pattern: requestIdPattern },
         },
       },
@@ -73,7 +73,7 @@ export function openApiDocument(config: Config) {
   };
 }
 
-/** The successful JSON responses. */
+/** Returns the successful JSON responses. */
 function successes(): Success[] {
   return endpoints.flatMap((endpoint) => ('success' in endpoint ? [endpoint.success] : []));
 }
@@ -95,16 +95,13 @@ const shared = {
   Calibration,
 };
 
-/** All schemas by component name. */
+/** Returns all response schemas by component name. */
 function responseSchemas(): Record<string, z.ZodType> {
   const own = successes().map(({ name, schema }) => [name, schema] as const);
   return { ...Object.fromEntries(own), EmbeddingsRequest, ...shared };
 }
 
-/**
- * Returns the components that `from` refers to, directly or indirectly; those of disabled endpoints are
- * omitted.
- */
+/** Returns the components to which `from` refers directly or indirectly. This omits those of disabled endpoints. */
 function reached<T>(kind: ComponentKind, components: Record<string, T>, from: unknown): Record<string, T> {
   const found = new Set<string>();
   const follow = (text: string): void => {
@@ -123,7 +120,7 @@ interface Example {
   value: object;
 }
 
-/** Examples by component name and by error code. A new one is empty until `npm run docs` records it. */
+/** Returns the examples by component name and by error code. A new example is empty until `npm run docs` records it. */
 function recorded(): Record<string, Example> {
   const responses = successes().map(({ name }) => [name, 'A response; long lists are shortened'] as const);
   const problems = errorCodes.map((code) => [code, errorTable[code].title] as const);
@@ -132,7 +129,7 @@ function recorded(): Record<string, Example> {
   );
 }
 
-/** Introduction of the document, in Markdown, with the limits of this server. */
+/** Returns the introduction of the document in Markdown, with the limits of this server. */
 function introduction(config: Config): string {
   return [
     'Compares the faces in two photos and returns a calibrated score. Images are processed in memory and not stored.',
@@ -142,26 +139,26 @@ function introduction(config: Config): string {
       'It has the same meaning for every model pack and accuracy mode: 10 points more mean 10 times fewer false matches. It is not the ' +
       'probability that both photos show the same person.',
     ...falseMatches.map(([percent, rate]) => `- ${percent} %: ${rate}`),
-    'Below 40 the scale runs linearly down to 0. If several pairs of faces are compared, `confidence_percent` is corrected for their ' +
+    'Below 40 the scale is linear down to 0. If several pairs of faces are compared, `confidence_percent` is corrected for their ' +
       'number. `match` is true if `confidence_percent` is at least `threshold_percent`.',
     '## Keys and quotas',
     'Send your key in the `x-api-key` header or as `Authorization: Bearer`. A request with two different keys is rejected. If `x-api-key` is ' +
-      'present, a Bearer token that is not in the form of a key, such as that of a gateway, is ignored. A key has scopes, the endpoints that it ' +
-      'may use, and a quota: a token bucket that refills at a constant rate, described by `RateLimit-Policy` and `RateLimit`. ' +
-      'A request that takes much CPU time takes more tokens after its response, so the bucket may become negative. ' +
+      'present, a Bearer token that does not have the format of a key, such as the token of a gateway, is ignored. A key has scopes, which determine the ' +
+      'endpoints that it may use, and a quota. The quota is a token bucket that refills at a constant rate; `RateLimit-Policy` and `RateLimit` describe it. ' +
+      'A request that uses much CPU time takes more tokens after its response, so the bucket may become negative. ' +
       'Without enough tokens the server returns 429 with `Retry-After`.',
     '## Errors',
     'Every error is `application/problem+json` (RFC 9457). `code` is machine-readable and never changes its meaning; `detail` ' +
-      'says what to do and names the image or the field. Ignore unknown members and codes, because new ones may be added.',
+      'says what to do and names the image or the field. Ignore unknown members and codes, because future versions may add some.',
     '## Warnings',
     'A response may have `warnings`, such as an ignored field or a compared face of low quality. `code` and `reason` are ' +
       'machine-readable; `detail` says how to correct the request. Warnings never change the verdict.',
     '## Requests',
-    'Paths are exact and case-sensitive. HEAD works wherever GET does. The server returns your `X-Request-Id` and logs ' +
+    'Paths are exact and case-sensitive. HEAD is available for every path with GET. The server returns your `X-Request-Id` and logs ' +
       'it. After 408, 429, 503 and 504 the same request may succeed later; after any other 4xx it will not.',
     '## Limits',
     'Limits of this server:',
-    ...limits(config).map(([what, most]) => `- ${what}: ${most}`),
+    ...limits(config).map(([what, limit]) => `- ${what}: ${limit}`),
   ]
     .join('\n\n')
     .replaceAll(/\n\n(?=- )/g, '\n');
@@ -175,7 +172,7 @@ const falseMatches = [
   [90, '1 in 1,000,000'],
 ] as const;
 
-function limits(config: Config): [what: string, most: string][] {
+function limits(config: Config): [what: string, limit: string][] {
   return [
     ['Body size', bytes(config.max_body_bytes)],
     ['Image size', bytes(config.max_image_bytes)],

@@ -13,9 +13,9 @@ import { docsPage, scriptParts } from './page.ts';
 type DocumentId = 'openapi' | 'docs' | 'demo';
 
 /**
- * Returns a document by the id of its endpoint and the request's query, which names a sample photo of the
- * demo or a part of the script of the API's page. Each is built on its first request and kept, so only the
- * first response is slow.
+ * Returns a function that returns a document. `id`: its endpoint. `query`: of the request; it may name a sample photo
+ * of the demo page, or a part of the script of the documentation page. A document is built for its first request,
+ * and kept.
  */
 export function documents(config: Config) {
   const made = new Map<string, StaticDocument | Promise<StaticDocument>>();
@@ -37,14 +37,14 @@ export function documents(config: Config) {
   };
 }
 
-/** Documents by the endpoint's id and the query. */
+/** Returns the files by endpoint id and query. */
 function filesByPath(): Map<string, string> {
   const photos = samples.map((file, i) => [`demo?sample=${i + 1}`, file] as const);
   const parts = scriptParts().map(([query, file]) => [`docs?${query}`, file] as const);
   return new Map([...photos.filter(([, file]) => existsSync(file)), ...parts]);
 }
 
-/** Compressed on another thread, because a part of the script has up to a megabyte. */
+/** Compresses a file on another thread, because a part of the script has up to a megabyte. */
 async function fileDocument(file: string): Promise<StaticDocument> {
   const body = await readFile(file);
   const type = file.endsWith('.js') ? 'text/javascript; charset=utf-8' : 'image/jpeg';
@@ -69,9 +69,7 @@ const makers: Readonly<Record<DocumentId, (config: Config) => StaticDocument>> =
   },
 };
 
-/**
- * A document that does not change while the server runs: uncompressed and in gzip, each with its own ETag.
- */
+/** A document that does not change while the server runs, uncompressed and with gzip, each with its own ETag. */
 export class StaticDocument {
   readonly #plain: Encoded;
   readonly #packed: Encoded;
@@ -82,9 +80,7 @@ export class StaticDocument {
     this.#packed = encodedOf(packed, [...all, ['Content-Encoding', 'gzip']]);
   }
 
-  /**
-   * Returns 304 if the client already has it (RFC 9110 section 13.1.2), with the headers of section 15.4.5.
-   */
+  /** Returns 304 if the client has this version (RFC 9110, section 13.1.2), with the headers of section 15.4.5. */
   reply(if_none_match: string | undefined, accept_encoding: string | undefined): Reply {
     const { body, etag, headers } = takesGzip(accept_encoding) ? this.#packed : this.#plain;
     const own: Headers = [
@@ -109,12 +105,12 @@ const encodedOf = (body: Buffer, headers: Headers): Encoded => ({
   headers,
 });
 
-/** RFC 9110 section 12.5.3, without `*`: only named codings are sent. */
+/** Returns true if Accept-Encoding names gzip (RFC 9110, section 12.5.3). `*` does not count. */
 function takesGzip(accept_encoding = ''): boolean {
   return /(?:^|,)\s*gzip\s*(?:$|,|;\s*q=(?!0(?:\.0*)?\s*(?:$|,)))/i.test(accept_encoding);
 }
 
-/** Weak comparison (section 8.8.3.2). Splitting at commas is safe, because these ETags contain none. */
+/** Compares weakly (RFC 9110, section 8.8.3.2). Splitting at commas is safe, because these ETags contain none. */
 function isNamed(etag: string, if_none_match = ''): boolean {
   const named = if_none_match.split(',').map((name) => name.trim().replace(/^W\//, ''));
   return named.includes(etag) || named[0] === '*';

@@ -1,4 +1,4 @@
-/** Text that is already HTML. html`…` escapes everything else. */
+/** Text that is HTML. html`…` escapes all other values. */
 export class Html {
   readonly text: string;
 
@@ -9,7 +9,7 @@ export class Html {
 
 export type Content = string | number | Html | undefined | readonly Content[];
 
-/** html`<p>${text}</p>`: values are escaped, lists are joined, undefined is omitted. */
+/** Template tag, as in html`<p>${text}</p>`. Escapes values, joins lists and omits undefined. */
 export function html(literals: TemplateStringsArray, ...contents: readonly Content[]): Html {
   let text = literals[0]!;
   for (const [i, content] of contents.entries()) text += render(content) + literals[i + 1]!;
@@ -31,5 +31,5 @@ const entities: Readonly<Record<string, string>> = {
   "'": '&#39;',
 };
 
-/** Safe in text and in quoted attributes. */
+/** Escapes a string for text and for quoted attributes. */
 const escaped = (text: string): string => text.replace(/[&<>"']/g, (character) => entities[character]!);

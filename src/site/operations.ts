@@ -6,7 +6,7 @@ import { type ErrorCode, errorCodes, errorTable, type RequestKind } from '../err
 import { samplesOf } from './code-samples.ts';
 import { problemName, ref, type Schema } from './schemas.ts';
 
-/** Converts an endpoint to an OpenAPI operation: its request, responses and headers. */
+/** Converts an endpoint to an OpenAPI operation with request, responses and headers. */
 
 export interface Response {
   description: string;
@@ -14,7 +14,7 @@ export interface Response {
   content?: Record<string, { schema: Schema; examples?: Record<string, { $ref: string }> }>;
 }
 
-/** Names of the document's securitySchemes: a key is sent in either of two headers. */
+/** Names of the securitySchemes, one for each header in which a key may be sent. */
 const schemes = ['api_key', 'bearer'];
 
 export type Operation = ReturnType<typeof operationOf>;
@@ -33,16 +33,15 @@ export function operationOf(endpoint: Listed) {
     };
   const codes = codesOf(endpoint);
   for (const status of new Set(codes.map((code) => errorTable[code].status))) {
-    const behind = codes.filter((code) => errorTable[code].status === status);
-    responses[status] = problemResponse(behind, endpoint);
+    const ofStatus = codes.filter((code) => errorTable[code].status === status);
+    responses[status] = problemResponse(ofStatus, endpoint);
   }
   return {
     operationId: id,
     tags: [docs.tag],
     summary: docs.summary,
     description: docs.description + cost + (docs.further ?? ''),
-    // The list of a scheme other than OAuth names the required roles (OpenAPI 3.1, "Security Requirement
-    // Object").
+    // For schemes other than OAuth, the list contains the required roles (OpenAPI 3.1, "Security Requirement Object").
     security:
       scope === 'none'
         ? []
@@ -54,7 +53,7 @@ export function operationOf(endpoint: Listed) {
   };
 }
 
-/** The 200 response, with the example of its schema's component. */
+/** Returns the successful response, with its example. */
 function successOf(endpoint: Listed): Required<Pick<Response, 'description' | 'content'>> {
   if ('document' in endpoint) {
     const { type, description, schema } = endpoint.document;
@@ -65,7 +64,7 @@ function successOf(endpoint: Listed): Required<Pick<Response, 'description' | 'c
   return { description, content: { 'application/json': { schema: ref('schemas', name), examples } } };
 }
 
-/** The error codes of this endpoint, in the order of the error table. */
+/** Returns the error codes of this endpoint, in the order of the error table. */
 function codesOf(endpoint: Listed): ErrorCode[] {
   const { takes, scope } = endpoint;
   const images = takes === 'images' ? endpoint : undefined;
@@ -89,7 +88,7 @@ function codesOf(endpoint: Listed): ErrorCode[] {
   return errorCodes.filter((code) => applies[errorTable[code].requests]);
 }
 
-/** The error response of one status, with all its codes. */
+/** Returns the error response of one status, with all its codes. */
 function problemResponse(codes: readonly ErrorCode[], endpoint: Listed): Response {
   const { status } = errorTable[codes[0]!];
   const schemas = codes.map((code) => ref('schemas', problemName(code)));
@@ -139,24 +138,23 @@ function formBody({ fields }: ImageEndpoint): RequestBody {
     properties: Object.fromEntries(
       Object.entries(fields).map(([name, rule]) => {
         const items = fieldSchema(rule, image);
-        const most = maxOf(rule);
-        const minItems = minOf(rule);
-        return [name, most > 1 ? { type: 'array', minItems, maxItems: most, items } : items];
+        const [minItems, maxItems] = [minOf(rule), maxOf(rule)];
+        return [name, maxItems > 1 ? { type: 'array', minItems, maxItems, items } : items];
       }),
     ),
   });
   return {
     description:
-      'A form as multipart/form-data (RFC 7578). Parts may come in any order, and each field at most once' +
+      'A form as multipart/form-data (RFC 7578). Parts may be in any order. Each field may be sent at most once' +
       `${several.length === 0 ? '' : `, except ${several.join(' and ')}`}. Booleans are true and false in any case, or 1 and 0. ` +
-      'Empty fields, and null in JSON, have their default. ' +
-      'Alternatively JSON with the same members: images are base64 (RFC 4648 section 4, with or without padding, or as a data: URL), ' +
-      'numbers and booleans are JSON values or strings as in a form. Limits apply to the decoded bytes of an image. ' +
+      'Empty fields, and null in JSON, select the default. ' +
+      'Alternatively, send JSON with the same members. Images are then base64 (RFC 4648, section 4, with or without padding, or as a data: URL), ' +
+      'and numbers and booleans are JSON values, or strings as in a form. Limits apply to the decoded bytes of an image. ' +
       'Unknown fields and query parameters are ignored and reported in `warnings`.',
     required: true,
     content: {
       'multipart/form-data': {
-        // `format` is how OpenAPI 3.0 marked a file; tools with a file picker still use it.
+        // `format: binary` is the notation of OpenAPI 3.0 for a file. Tools with a file picker still use it.
         schema: schemaOf({ type: 'string', format: 'binary', contentMediaType: 'application/octet-stream' }),
         encoding: Object.fromEntries(
           images.map((name) => [name, { contentType: 'image/jpeg, image/png, image/webp' }]),
@@ -167,7 +165,7 @@ function formBody({ fields }: ImageEndpoint): RequestBody {
   };
 }
 
-/** `image`: schema of an image in this body format. */
+/** Returns the schema of a field. `image`: schema of an image in this body format. */
 function fieldSchema(rule: FieldRule, image: Schema): Schema {
   const { description } = rule;
   switch (rule.kind) {
@@ -203,7 +201,7 @@ export interface Header {
   schema: Schema;
 }
 
-/** Form of request ids of clients and of the server; see src/http/request.ts. */
+/** Pattern of request ids, as in src/http/request.ts. */
 export const requestIdPattern = '^[A-Za-z0-9._-]{1,128}$';
 
 const string: Schema = { type: 'string' };
@@ -212,7 +210,7 @@ const seconds: Schema = { type: 'integer', minimum: 1 };
 export const headers = {
   'X-Request-Id': {
     description:
-      'Id of the request in the response and in the server log: the one of the client, or a new one',
+      'Id of the request in the response and in the server log: the id from the client, or a new id',
     required: true,
     schema: { ...string, pattern: requestIdPattern },
   },
@@ -222,7 +220,7 @@ export const headers = {
     schema: string,
   },
   'X-Content-Type-Options': {
-    description: 'Tells browsers to trust the Content-Type',
+    description: 'Prevents browsers from guessing another type than Content-Type',
     schema: { ...string, const: 'nosniff' },
   },
   ETag: {
@@ -237,12 +235,12 @@ export const headers = {
   },
   'RateLimit-Policy': {
     description:
-      'Quota of the key (draft-ietf-httpapi-ratelimit-headers-11): q is the maximum number of tokens, w the seconds to fill from empty',
+      'Quota of the key (draft-ietf-httpapi-ratelimit-headers-11): q is the maximum number of tokens, w the number of seconds that an empty bucket takes to fill',
     schema: { ...string, pattern: '^"default";q=\\d+;w=\\d+$' },
   },
   RateLimit: {
     description:
-      'Remaining quota: r tokens; t seconds until it is full, or, after a 429, until the next attempt',
+      'Remaining quota: r is the number of tokens, t the number of seconds until the bucket is full or, after a 429, until the next attempt',
     schema: { ...string, pattern: '^"default";r=\\d+;t=\\d+$' },
   },
   'Retry-After': {
@@ -273,10 +271,10 @@ const problemHeaders: Readonly<Record<number, readonly HeaderName[]>> = {
   503: ['Retry-After'],
 };
 
-/** Statuses that are sent before the rate limit is checked, so these responses have no rate limit headers. */
+/** Statuses of responses without rate limit headers, because they are sent before the rate limit is checked. */
 const beforeRateLimit: readonly number[] = [401, 403, 404, 405];
 
-/** References to the headers of the responses with this status. */
+/** Returns references to the headers of the responses with this status. */
 function headersOf(status: number, endpoint: Listed): Record<string, { $ref: string }> {
   const names: HeaderName[] = ['X-Request-Id', 'Cache-Control', 'X-Content-Type-Options'];
   if (status < 400 && 'document' in endpoint) names.push('ETag');

@@ -8,36 +8,39 @@ import { type Html, html } from './html.ts';
 import { problemName } from './schemas.ts';
 
 /**
- * The API's page: the document, shown by Scalar's API reference, which set-up copies into the built program.
- * A list of operations comes first and is readable until the script loads and replaces it. The script comes
- * in parts from the page's own URL: the form that sends requests is loaded when it is opened.
+ * The documentation page. Scalar's API reference, which set-up copies into the built program, shows the OpenAPI
+ * document. A list of operations is shown until the script has loaded. The parts of the script have the page's own
+ * URL with a query; the form that sends requests is loaded when it is opened.
  */
 
 interface Page {
   html: string;
-  /** The Content-Security-Policy (level 3): the page's own scripts, any style, and requests to this server alone. */
+  /**
+   * The Content-Security-Policy (level 3). It allows the page's own scripts, any style, and requests to this
+   * server.
+   */
   policy: string;
 }
 
 /**
- * The script contains zod, which otherwise tests whether it may compile code from text. The policy forbids
- * that, and the browser would report it.
+ * Turns off the code generation of zod, which Scalar contains. zod would test whether it may use `eval`, which the
+ * policy forbids, and the browser would report an error.
  */
 const withoutEval = 'globalThis.__zod_globalConfig = { jitless: true };';
 
-/** Attributes for screen readers and keyboards that the script omits, by selector. */
+/** Attributes for screen readers and keyboard users that Scalar omits, by selector. */
 const attributes = {
   '.code-input-lite__editor': { 'aria-label': 'Name', 'aria-expanded': 'false' },
   'ul.endpoints': { tabindex: '0' },
-  // Occurs for each operation under the same name.
+  // There is a region with the same name for each operation.
   '.response-card[role="region"]': { role: 'group' },
-  // Scalar's placeholder of a secret looks like a key.
+  // Scalar's placeholder for a secret looks like a key.
   'input[placeholder^="QUxM"]': { placeholder: 'your API key' },
 };
 
 /**
- * Turns the URL of a problem's `type` into that of its schema, before the page reads it and whenever it
- * changes, and replaces the list of operations with the reference.
+ * Script that replaces the list of operations with the reference. It also redirects the fragment of a problem's
+ * `type` to that of its schema, before Scalar reads the fragment and whenever it changes.
  */
 const start = `
 import { createApiReference } from './docs?part=/reference.js';
@@ -55,7 +58,7 @@ new MutationObserver(() => {
     for (const element of place.querySelectorAll(selector))
       for (const [name, value] of Object.entries(given))
         if (!element.hasAttribute(name) || name === 'role' || name === 'placeholder') element.setAttribute(name, value);
-  // On hover the buttons show the language of the sample. A second, hidden label reserves the space.
+  // The buttons show the language of the sample on hover. A second, hidden label reserves the space.
   for (const button of place.querySelectorAll('.scalar-code-copy')) {
     const language = button.querySelector('span > span:first-child:not(:only-child)')?.textContent ?? '';
     button.setAttribute('aria-label', ('Copy ' + language).trim());
@@ -68,18 +71,18 @@ createApiReference('#reference', { ...configuration, generateModelSlug: ({ name 
 const configuration = {
   theme: 'none',
   withDefaultFonts: false,
-  // Removes links to the publisher's services.
+  // These options remove links to the services of Scalar's publisher.
   telemetry: false,
   showDeveloperTools: 'never',
   agent: { disabled: true },
   mcp: { disabled: true },
   hideClientButton: true,
-  // It would send files as their names; the document has its own samples.
+  // Scalar's own code samples would send the names of files instead of the files. The document has samples.
   hiddenClients: true,
   authentication: { preferredSecurityScheme: 'api_key' },
 };
 
-/** Content that is shown before the script runs, and without it. */
+/** Returns the list of operations, which is shown until the script has loaded. */
 function outline({ info, tags, paths }: OpenApiDocument): Html {
   const operations = Object.entries(paths).flatMap(([path, { get, post }]) =>
     [
@@ -99,7 +102,7 @@ function outline({ info, tags, paths }: OpenApiDocument): Html {
   return html`<main class="outline"><h1>${info.title}</h1><p>${info.summary}</p>${tags.map(section)}</main>`;
 }
 
-/** Files of the script, by the queries that request them; none before `npm run setup`. */
+/** Returns the files of the script with their queries; none before `npm run setup`. */
 export function scriptParts(): [query: string, file: string][] {
   const folder = projectPath('dist/src/site/reference');
   const names = existsSync(folder) ? readdirSync(folder) : [];
@@ -124,14 +127,14 @@ export function docsPage(document: OpenApiDocument): Page {
 <title>${title} ${version}</title>
 <link rel="icon" href="data:,">
 <style>${style}</style>
-<noscript>This page needs JavaScript. The OpenAPI document of this server says the same.</noscript>
+<noscript>This page needs JavaScript. The OpenAPI document of this server has the same content.</noscript>
 <div id="reference">${outline(document).text}</div>
 <script type="application/json" id="settings">${settings}</script>
 <script>${withoutEval}</script>
 <script type="module">${start}</script>
 </html>
 `,
-    // The script adds inline styles to the page.
+    // Scalar adds inline styles to the page.
     policy: policyOf(
       `script-src 'self' ${hashOf(withoutEval)} ${hashOf(start)}`,
       "style-src 'unsafe-inline'",

@@ -18,7 +18,7 @@ import {
 import { problemTypes } from '../http/responses.ts';
 import { frameLimits } from '../scoring/motion.ts';
 
-/** JSON Schema (draft 2020-12, the dialect of OpenAPI 3.1) of zod schemas, and of the error table. */
+/** Converts zod schemas and the error table to JSON Schemas (draft 2020-12, the dialect of OpenAPI 3.1). */
 
 export interface Schema extends z.core.JSONSchema.BaseSchema {
   properties?: Record<string, Schema>;
@@ -31,17 +31,17 @@ export function ref(kind: ComponentKind, name: string): { $ref: string } {
   return { $ref: `#/components/${kind}/${name}` };
 }
 
-/** Converts zod schemas, by component name, to JSON Schemas that refer to each other by those names. */
+/** Converts zod schemas by component name to JSON Schemas, which refer to each other by these names. */
 export function jsonSchemas(schemas: Readonly<Record<string, z.ZodType>>): Record<string, Schema> {
   const registry = z.registry<{ id: string }>();
   for (const [id, schema] of Object.entries(schemas)) registry.add(schema, { id });
   const made = z.toJSONSchema(registry, {
     uri: (id) => ref('schemas', id).$ref,
-    // An input schema allows further members, which clients must ignore.
+    // An input schema allows additional members, which clients must ignore.
     io: 'input',
     override: ({ jsonSchema }) => {
       if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
-      // Some tools require `items` in every list; with `maxItems` it never applies here.
+      // Some tools require `items` in every array. In these tuples it never applies.
       if (jsonSchema.prefixItems) jsonSchema.items = {};
     },
   });
@@ -52,7 +52,7 @@ export function jsonSchemas(schemas: Readonly<Record<string, z.ZodType>>): Recor
   return made.schemas as Record<string, Schema>;
 }
 
-/** Schema name of an error code: `missing_field` becomes `MissingFieldProblem`. */
+/** Returns the schema name of an error code: `missing_field` becomes `MissingFieldProblem`. */
 export function problemName(code: ErrorCode): string {
   return `${code.replace(/(?:^|_)(.)/g, (_, letter: string) => letter.toUpperCase())}Problem`;
 }
@@ -68,7 +68,7 @@ const place = {
     .optional(),
 };
 
-/** A list with an item for each image with an error. */
+/** Returns the schema of a list with an item for each image with an error. */
 const imageList = (fault: z.ZodRawShape, description: string) =>
   listOf(z.object({ ...place, ...fault }), description)
     .min(1)
@@ -79,7 +79,7 @@ const faultList = imageList(
     code: z.enum(imageErrorCodes).describe('Error code of the image'),
     ...z.object(faultMembers).omit({ limit_bytes: true }).partial().shape,
   },
-  'One for each image with an error, in form order; absent if `field` names the only one',
+  'One for each image with an error, in the order of the form; absent if the request has only one such image',
 );
 
 /** Schemas of problem members, by name. */
@@ -87,7 +87,7 @@ const schemas = {
   ...faultMembers,
   field: field(images),
   expected: z.string().describe('Accepted values'),
-  position: z.int().min(0).describe('Zero-based offset of the character at which the JSON is wrong'),
+  position: z.int().min(0).describe('Zero-based offset of the character at which the JSON is invalid'),
   reason: z.enum(challengeFaults).describe('Reason why the challenge was rejected'),
   given: z.string().describe('Pack and version of the embeddings in the request'),
   required_scope: z.string().describe('Scope that the key needs'),
@@ -114,7 +114,7 @@ const ownSchemas: Partial<Record<ErrorCode, z.ZodRawShape>> = {
       .describe('Name under which the file was sent; with embeddings, a JSON pointer to the member'),
   },
   no_face_found: {
-    errors: faultList.describe('One for each image with an error, in form order'),
+    errors: faultList.describe('One for each image with an error, in the order of the form'),
   },
   low_quality_face: {
     errors: imageList(
@@ -143,19 +143,21 @@ const ownSchemas: Partial<Record<ErrorCode, z.ZodRawShape>> = {
   },
 };
 
-/** Problem details of RFC 9457 section 3.1, with the extension members of the code. */
+/** Returns the schema of a problem (RFC 9457, section 3.1) with the extension members of its code. */
 function problemSchema(code: ErrorCode): z.ZodType {
   const { status, title, detail, members = [] }: ErrorRow = errorTable[code];
   return z
     .object({
       type: z
         .literal(problemTypes + code)
-        .meta({ format: 'uri-reference', description: 'Link to the explanation of the error' }),
+        .meta({ format: 'uri-reference', description: 'URL of the documentation of the error' }),
       title: z.literal(title).describe('Short summary, the same for every occurrence'),
       status: z.literal(status).meta({ type: 'integer', description: 'HTTP status' }),
-      detail: z.string().describe('Explanation for people, with the fix'),
+      detail: z.string().describe('Explanation of the error and how to fix it'),
       code: z.literal(code).describe('Machine-readable code'),
-      request_id: z.string().describe('Same value as the X-Request-Id header; give it to the operator'),
+      request_id: z
+        .string()
+        .describe('Same value as the X-Request-Id header; include it in a report to the operator'),
       ...(imageErrorCodes.some((fault) => fault === code) ? { errors: faultList.optional() } : {}),
       ...Object.fromEntries(members.map((name) => [name, schemas[name as keyof typeof schemas]])),
       ...ownSchemas[code],
@@ -163,7 +165,7 @@ function problemSchema(code: ErrorCode): z.ZodType {
     .describe(`${title}. ${detail}`);
 }
 
-/** Problem schemas by component name. */
+/** Returns the problem schemas by component name. */
 export function problemSchemas(): Record<string, Schema> {
   return jsonSchemas(Object.fromEntries(errorCodes.map((code) => [problemName(code), problemSchema(code)])));
 }

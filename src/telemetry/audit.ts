@@ -5,26 +5,24 @@ import { type ErrorGroup, groupOf, isErrorCode } from '../errors.ts';
 import { LineWriter } from './line-writer.ts';
 import type { RequestRecord } from './metrics.ts';
 
-/** Endpoints that make decisions, and the one that returns templates. */
+/** Ids of the endpoints that make decisions or return biometric templates. */
 const routes: readonly string[] = endpoints.filter(({ audited }) => audited).map(({ id }) => id);
-/**
- * Rejections that depend on the request's content. Others, such as for a key or its rate, are not decisions.
- */
+/** Groups of rejections that count as decisions, because they depend on the content of the request. */
 const groups: readonly ErrorGroup[] = ['request', 'image'];
 
 /** Name and version of the model pack, in every line. */
 type Pack = Readonly<Record<'pack' | 'pack_version', string>>;
 
 /**
- * One line of JSON for each decision, and for each image whose embeddings were returned. It contains no
- * image, embedding or key, and no name from a client. A disk error is logged and fails no request.
+ * Writes one line of JSON for each decision, and for each image whose embeddings were returned. Lines contain no
+ * images, embeddings or keys, and no names from clients. A disk error is logged, and does not affect requests.
  */
 export class AuditLog {
   readonly lines: LineWriter;
   readonly #pack: Pack;
   readonly #logger: Logger;
 
-  /** Appends to the file, which only its owner can read. Throws an Error whose message is meant for the user. */
+  /** Opens the file, which only its owner can read. Throws an Error whose message is meant for the user. */
   constructor(path: string, pack: Pack, logger: Logger) {
     this.#pack = pack;
     this.#logger = logger;
@@ -38,7 +36,7 @@ export class AuditLog {
       });
     } catch (cause) {
       const { code, message } = cause as NodeJS.ErrnoException;
-      const why = code === 'ENXIO' ? 'nothing reads the other end of the named pipe or socket' : message;
+      const why = code === 'ENXIO' ? 'no program reads the named pipe or socket' : message;
       throw new Error(`FACEMATCH_AUDIT_LOG cannot be written to: ${why}`, { cause });
     }
   }
@@ -51,10 +49,7 @@ export class AuditLog {
     this.lines.write(lines.map((decision) => `${JSON.stringify({ ...common, ...decision })}\n`).join(''));
   }
 
-  /**
-   * Resolves when pending lines are written, or cannot be written, or after a second, and logs how many lines
-   * were lost.
-   */
+  /** Writes the pending lines, for at most one second, and logs the number of lost lines. */
   async close(): Promise<void> {
     await this.lines.flush();
     const lost = this.lines.end();

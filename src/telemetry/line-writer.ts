@@ -1,32 +1,32 @@
 import { close, constants, open, openSync, write } from 'node:fs';
 
 interface LinesOptions {
-  /** A path to append to, or the number of an open file. */
+  /** Path of a file to append to, or an open descriptor. */
   dest: string | number;
   /** Mode of a newly created file. */
   mode?: number;
-  /** Maximum time that lines wait for others, to be written together. 0: each is written at once. */
+  /** Maximum time that lines wait so that several are written together. 0: each line is written at once. */
   gather_ms?: number;
-  /** Called once when lines cannot be written, until they can be again. Writing is retried in any case. */
+  /** Called once when writing begins to fail. Writing is retried. */
   onError?(error: Error): void;
-  /** Called when lines are written again, with the number of lines dropped since the last call. */
+  /** Called when writing succeeds again. `lines`: number of lines dropped since the last call. */
   onDropped(lines: number): void;
 }
 
-/** Maximum number of bytes of lines that wait for a slow reader or disk. */
+/** Maximum size of the lines that wait for a slow reader or disk. */
 const maxWaiting_bytes = 8 * 1024 * 1024;
 /** Maximum number of bytes that are written together. */
 const batch_bytes = 64 * 1024;
 const flush_ms = 1000;
-/** A slow reader may continue at any moment, and someone may free space on a full disk. */
+/** Pause before the next attempt, after a slow reader and after another error, such as a full disk. */
 const retry_ms = { slow: 20, broken: 1000 };
 
-/** Without O_NONBLOCK (which Windows lacks) opening or writing a named pipe would wait for a reader. */
+/** O_NONBLOCK, which Windows lacks, prevents that opening or writing a named pipe waits for a reader. */
 const flags = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | (constants.O_NONBLOCK ?? 0);
 
 const newline = 10;
 
-/** Counts the lines that end in a text, or in its bytes. */
+/** Returns the number of line ends in a text, or in its bytes. */
 function linesIn(text: string | Buffer): number {
   let count = 0;
   for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) count += 1;
@@ -34,23 +34,23 @@ function linesIn(text: string | Buffer): number {
 }
 
 /**
- * Writes lines on a libuv thread, so that nothing slow blocks the main thread. Lines that do not fit are
- * dropped and counted. pino's own destination is not used: on a full disk it retries forever at the end of
- * the process, and reopening leaves it with wrong descriptors.
+ * Writes lines on a libuv thread, so that a slow reader or disk does not block the main thread. Lines beyond the
+ * maximum are dropped and counted. pino's own destination is not used, because on a full disk it retries forever at
+ * the end of the process, and after a reopen it may use wrong descriptors.
  */
 export class LineWriter {
   readonly #options: LinesOptions;
   #file: number;
-  /** Descriptor that was reopened, for use after the write in progress. */
+  /** Descriptor of the reopened file, for use after the write in progress. */
   #next: number | undefined;
   #opening: 'no' | 'yes' | 'again' = 'no';
-  /** Batches that wait, followed by the lines of the one that is being collected. */
+  /** Waiting batches. The lines of the next batch are collected in `#gathered`. */
   readonly #batches: string[] = [];
   #gathered = '';
   #gathering: NodeJS.Timeout | undefined;
-  /** Bytes of all lines that wait. */
+  /** Number of bytes of all waiting lines. */
   #bytes = 0;
-  /** The batch that is being written, and how much of it has been written. */
+  /** The batch that is being written, and the number of its bytes that have been written. */
   #batch = Buffer.alloc(0);
   #written = 0;
   #writing = false;
@@ -58,7 +58,7 @@ export class LineWriter {
   #retrying: NodeJS.Timeout | undefined;
   /** Number of lines dropped since startup, or lost at the end. */
   dropped = 0;
-  /** Number of them that was reported to `onDropped`. */
+  /** Number of dropped lines that were reported to `onDropped`. */
   #reported = 0;
   #onIdle = () => {};
   #ended = false;
@@ -70,13 +70,13 @@ export class LineWriter {
     this.#file = typeof dest === 'number' ? dest : openSync(dest, flags, mode);
   }
 
-  /** Number of lines that wait to be written. They are counted at each call: at most 8 MiB. */
+  /** Number of waiting lines. Each call counts them. */
   get waiting(): number {
     const texts = [this.#batch.subarray(this.#written), ...this.#batches, this.#gathered];
     return texts.reduce((sum, text) => sum + linesIn(text), 0);
   }
 
-  /** Whole lines, each with its line end. */
+  /** Writes whole lines. `text`: lines, each with a line end. */
   write(text: string): void {
     const bytes = Buffer.byteLength(text);
     if (this.#bytes + bytes > maxWaiting_bytes) {
@@ -91,7 +91,7 @@ export class LineWriter {
     } else if (!this.#writing && this.#fault === undefined) this.#pass();
   }
 
-  /** Reopens the path after the file has been moved away. */
+  /** Opens the path again, after the file was moved. */
   reopen(): void {
     if (this.#opening !== 'no') {
       this.#opening = 'again';
@@ -113,7 +113,7 @@ export class LineWriter {
   }
 
   /**
-   * Waits until everything is written or cannot be written, at most one second. For the end of the process.
+   * Waits until all lines are written or writing fails, for at most one second. Call it at the end of the process.
    * Resolves to true if no thread is stuck in a write.
    */
   async flush(): Promise<boolean> {
@@ -130,7 +130,7 @@ export class LineWriter {
     return !this.#writing;
   }
 
-  /** Call it after `flush`. Waiting lines are lost and count as dropped; returns their number. */
+  /** Stops writing, and returns the number of waiting lines, which are lost. Call it after `flush`. */
   end(): number {
     if (this.#ended) return 0;
     this.#ended = true;
@@ -183,7 +183,7 @@ export class LineWriter {
     close(this.#file);
     this.#file = file;
     this.#next = undefined;
-    // A line of which only the beginning was written is written again to the new file.
+    // A line that was written only in part is written again to the new file.
     const start = this.#written === 0 ? 0 : this.#batch.lastIndexOf(newline, this.#written - 1) + 1;
     this.#bytes += this.#written - start;
     this.#written = start;
@@ -197,7 +197,7 @@ export class LineWriter {
   }
 
   #fail(error: NodeJS.ErrnoException): void {
-    // A pipe that did not accept the write: its reader is slow.
+    // EAGAIN: a pipe is full, because its reader is slow.
     const isSlow = error.code === 'EAGAIN';
     if (this.#fault === undefined && !isSlow) this.#options.onError?.(error);
     this.#fault = error;

@@ -4,14 +4,14 @@ import { errorGroups } from '../errors.ts';
 import { liveReasons } from '../scoring/motion.ts';
 
 /**
- * Metric names lack the prefix `facematch_`. Label values come from tables, never from a client.
- * docs/metrics.md is generated from this file.
+ * The metrics, from which docs/metrics.md is generated. The names are without their prefix `facematch_`. Label values
+ * come from tables, never from a client.
  */
 interface Row {
   help: string;
   /**
-   * Label name → all of its values, or a description of them. If all are listed, the series exist from startup:
-   * Prometheus sees no increase in a series that begins with 1.
+   * For each label, all of its values or a description of them. If all values are listed, the series exist from
+   * startup, because Prometheus sees no increase in a series that begins with 1.
    */
   labels?: Readonly<Record<string, readonly string[] | string>>;
   /** Upper bounds of a histogram. */
@@ -21,13 +21,13 @@ interface Row {
 const routes = [...endpointIds, 'none'];
 export const timedStages = ['queue', ...stages, 'total'] as const;
 
-/** Bucket bounds in seconds: from a rejection without a body to the longest deadline. */
+/** Bucket bounds in seconds, from a rejection without a body to a long deadline. */
 const seconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
-/** Bucket bounds in seconds: from a Redis on the same machine to the timeout of the Redis client. */
+/** Bucket bounds in seconds, from Redis on the same machine to the timeout of the Redis client. */
 const roundTrips = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25];
 
-/** Updated with each request. */
+/** Counters and histograms, which are updated with each request. */
 export const counters = {
   requests_total: {
     help: 'Requests by endpoint, HTTP status and code; status 499 means that the client closed the connection',
@@ -73,7 +73,7 @@ export const counters = {
     buckets: [0, 1, 2, 3, 5, 10, 20],
   },
   key_requests_total: {
-    help: 'Requests of a key that passed the scope and rate limit checks, whatever their result',
+    help: 'Requests of a key that passed the scope and rate limit checks',
     labels: { key: 'name of the key' },
   },
   key_images_total: {
@@ -81,11 +81,11 @@ export const counters = {
     labels: { key: 'name of the key' },
   },
   key_comparisons_total: {
-    help: 'Comparison results returned to a key, of images or of embeddings',
+    help: 'Comparison results returned to a key, for images and embeddings',
     labels: { key: 'name of the key' },
   },
   limiter_fallbacks_total: {
-    help: 'Requests whose rate limit was checked in this process alone because Redis was unreachable',
+    help: 'Requests whose rate limit was checked only in this process because Redis was unreachable',
   },
   limiter_duration_seconds: {
     help: 'Round-trip time of rate limit checks in Redis',
@@ -99,7 +99,8 @@ export const gauges = {
   queue_capacity: 'Maximum number of matches of two images each that may wait for a worker',
   workers: 'Worker threads',
   workers_busy: 'Worker threads that are running a job',
-  workers_stuck: 'Native calls that have not ended long after their job was cancelled; each keeps a thread',
+  workers_stuck:
+    'Native calls that have not ended long after their job was cancelled; each occupies a thread',
   worker_busy_seconds_total:
     'Busy time of all workers together; its rate divided by `workers` is the utilisation',
   worker_replacements_total: 'Worker threads that died or got stuck and were replaced',
@@ -116,10 +117,10 @@ export const gauges = {
   embedding_cache_misses_total: 'Images not found in the embedding cache',
   embedding_cache_images: 'Images in the embedding cache',
   limiter_up:
-    '1 while rate limits are shared, 0 while Redis is unreachable and this process counts alone; absent without `FACEMATCH_LIMITER`',
+    '1 while rate limits are shared, 0 while Redis is unreachable and rate limits are local; absent without `FACEMATCH_LIMITER`',
   used_challenges: 'Used liveness challenges in memory, kept until they have expired',
   key_file_stale:
-    '1 while the key file cannot be read, so that its latest changes (such as revocations) are not in force; 0 otherwise',
+    '1 while the key file cannot be read and its latest changes, such as revocations, have no effect; 0 otherwise',
   tls_certificate_not_after_seconds:
     'Expiry of the certificate in use, in seconds since 1970; absent without `FACEMATCH_TLS_CERT`',
   ready: '1 while requests are served, 0 during startup and shutdown',
@@ -132,7 +133,7 @@ export const gauges = {
   memory_limit_bytes: 'Memory limit of the process, or the memory of the machine if there is no limit',
 } as const;
 
-/** The value is always 1; the information is in the labels. */
+/** A gauge with the value 1, whose labels contain the information. */
 export const build = {
   build_info: {
     help: 'Versions in use',

@@ -3,10 +3,10 @@ import type { Decision, ImageCounts } from '../endpoints/endpoint.ts';
 import { errorCodes, groupOf, isErrorCode } from '../errors.ts';
 import { type build, counters, type gauges, type Metric, metricName, metricTable } from './metric-table.ts';
 
-/** All data that is kept about a request. It never contains an image, an embedding, a key or a path. */
+/** The data that is recorded about a request. It never contains an image, an embedding, a key or a path. */
 export interface RequestRecord {
   request_id: string;
-  /** Trace of the client's traceparent. */
+  /** Trace id from the client's traceparent. */
   trace_id: string | undefined;
   /** The client's IP address; only with FACEMATCH_LOG_CLIENT=on, and only for the log. */
   client: string | undefined;
@@ -22,12 +22,12 @@ export interface RequestRecord {
   request_bytes: number;
   duration_ms: number;
   timings_ms: Readonly<Record<string, number>>;
-  /** An internal error of the server; it goes only to the log. */
+  /** An internal error of the server, for the log only. */
   error: string | undefined;
   tally: Tally;
 }
 
-/** Written to the metrics and the audit log, but not to the log, where it would describe one person. */
+/** Data for the metrics and the audit log. It is not logged, because the log would then describe individual people. */
 interface Tally {
   /** Name of an admitted key. */
   key_name: string | undefined;
@@ -37,20 +37,20 @@ interface Tally {
   decisions: readonly Decision[];
 }
 
-/** Returns the values of the metrics of the table `gauges` at each scrape; undefined for no series. */
+/** Functions that return the values of the table `gauges` at each scrape; undefined for no series. */
 export type Gauges = Readonly<Record<keyof typeof gauges, () => number | undefined>>;
 
 export type BuildInfo = Readonly<Record<keyof typeof build.build_info.labels, string>>;
 
 /**
- * Sampling interval of the event loop's delay: prom-client's default would wake an idle process a hundred
- * times a second.
+ * Sampling interval of the event loop delay. prom-client's default wakes an idle process a hundred times per
+ * second.
  */
 const loopSampling_ms = 200;
 
 type Counters = typeof counters;
 
-/** The registry, filled from the metric table. */
+/** The metrics of the metric table, in a registry. */
 export class Metrics {
   readonly registry = new Registry();
   readonly meters = Object.fromEntries(
@@ -95,13 +95,13 @@ export class Metrics {
     }
   }
 
-  /** A rotated key keeps its name, and so its counts. */
+  /** Counts by the name of the key, which stays the same when the key is rotated. */
   #observeKey({ key_name: key, images, decisions }: Tally): void {
     if (key === undefined) return;
     this.meters.key_requests_total.inc({ key });
     this.meters.key_images_total.inc({ key }, images);
     for (const { candidates, match } of decisions) {
-      // A decision concerns the candidates of a match of embeddings, or two images.
+      // A decision is about the candidates of a match of embeddings, or about two images.
       this.meters.key_comparisons_total.inc({ key }, candidates ?? (match === undefined ? 0 : 1));
     }
   }
@@ -120,7 +120,7 @@ export class Metrics {
     if (row.type === 'counter') {
       new Counter({
         ...this.#options(name, row),
-        // The value is counted outside this registry, and only rises.
+        // The value is counted elsewhere, and never decreases.
         collect() {
           this.reset();
           this.inc(value() ?? 0);

@@ -5,7 +5,7 @@ import { LineWriter } from './line-writer.ts';
 import type { RequestRecord } from './metrics.ts';
 import { type BuildInfo, Metrics } from './metrics.ts';
 
-/** JSON lines on standard error. */
+/** The log: lines of JSON on standard error. */
 export interface Log {
   readonly logger: Logger;
   readonly lines: LineWriter;
@@ -34,7 +34,7 @@ export class Telemetry {
     this.metrics = new Metrics(info);
   }
 
-  /** Never throws, because the response has already been sent. */
+  /** Records a request. Never throws, because the response has already been sent. */
   finished(record: RequestRecord): void {
     try {
       this.metrics.observe(record);

@@ -1,17 +1,17 @@
-/** Warnings about compared faces. The API names form fields, the command line files, and the demo page photos. */
+/** Texts of warnings about compared faces. */
 
-/** The compared face is not the largest of its image. `image`: the name of the image for the reader. */
+/** Text for a compared face that is not the largest. `image`: name of the form field, the file or the photo. */
 export function notLargestText(image: string): string {
   return (
-    `The face compared in ${image} is not the largest one: check that it is the person you mean, ` +
-    'and not someone behind them or on a photo that they hold.'
+    `The face compared in ${image} is not the largest face. Check that it is the intended person, ` +
+    'not someone in the background or on a photo.'
   );
 }
 
-/** Another face of a photo fits the other photos better than the largest one, which was compared. */
+/** Text for a photo in which another face than the compared one agrees better with the other photos. */
 export function betterFaceText(photo: string, face: string): string {
   return (
-    `The largest face of ${photo} was compared, but ${face} agrees better: the person you mean may be behind ` +
-    'someone else. Send a photo that shows them alone or in front.'
+    `The largest face of ${photo} was compared, but ${face} agrees better with the other photos. ` +
+    'Send a photo in which the intended person has the largest face.'
   );
 }

@@ -160,7 +160,7 @@ const errors: Record<ErrorCode, Row> = {
       const small = await TestServer.forTest({ env, until: 'listening' });
       return small.send({ method: 'GET', path: '/api/v1.0/models' });
     },
-    members: { detail: expect.stringMatching(/^Every .* \/API\/v1\.0.*POST .*upload/) },
+    members: { detail: expect.stringMatching(/^All .* \/API\/v1\.0.*POST .*upload/) },
   },
   endpoint_disabled: { when: 'the endpoint is switched off', at: ['GET', '/API/v1.0/docs'] },
   method_not_allowed: { when: 'it is another', at: ['GET', paths.match], headers: { allow: 'POST' } },

@@ -84,7 +84,7 @@ describe.skipIf(!hasOpenssl)('a certificate and its key', () => {
       if (uwsLoads) expect(ours).toBe(verdict(app));
       expect(ours).toBe(!['secp256k1', 'RSA-PSS'].includes(kind));
       if (!ours)
-        expect(rejection(files).message).toMatch(/^FACEMATCH_TLS_KEY: .+ holds a key of an unsupported type/);
+        expect(rejection(files).message).toMatch(/^FACEMATCH_TLS_KEY: .+ has a key of an unsupported type/);
     },
   );
 });
@@ -98,14 +98,14 @@ describe.skipIf(!hasOpenssl)('files that cannot be used', () => {
 
   test.each<[what: string, files: () => Pair, reason: RegExp]>([
     ['a key that is not there', () => ({ ...pair, key: join(folder, 'nowhere') }), /KEY does not exist/],
-    ['the two exchanged', () => ({ cert: pair.key, key: pair.cert }), /CERT holds no certificate in PEM/],
-    ['half a certificate', () => changed('cert', (all) => all.slice(0, 300)), /CERT holds no certificate/],
+    ['the two exchanged', () => ({ cert: pair.key, key: pair.cert }), /CERT has no certificate in PEM/],
+    ['half a certificate', () => changed('cert', (all) => all.slice(0, 300)), /CERT has no certificate/],
     ['a key after a byte mark', () => changed('key', (all) => `\ufeff${all}`), /KEY begins with a byte/],
     ['a named pipe', () => ({ ...pair, cert: namedPipe(folder) }), /CERT is not a regular file/],
-    ['a damaged key', () => changed('key', damage), /KEY holds a damaged private key/],
+    ['a damaged key', () => changed('key', damage), /KEY has a damaged private key/],
     ['an encrypted key', () => ({ ...pair, key: encryptKey(pair, `${folder}/x.key`) }), /KEY is encrypted/],
-    ['the key of another', () => ({ ...pair, key: other.key }), /KEY holds the key of another certificate/],
-    ['a certificate behind its signer', () => changed('cert', behind), /KEY fits .* not the first of it/],
+    ['the key of another', () => ({ ...pair, key: other.key }), /KEY has the key of another certificate/],
+    ['a certificate behind its signer', () => changed('cert', behind), /KEY belongs to .* not the first in it/],
   ])('give a message with the path and the fix: %s', (_what, files, reason) => {
     const error = rejection(files());
     expect(error.message.replace(/: the file \S+/, '')).toMatch(reason);
