@@ -131,7 +131,7 @@ describe('an error in a JSON body', () => {
       'an address',
       { image1: 'data:image/png,AAAA' },
       'invalid_field',
-      summaryOf(/: character 15 .* its comma/),
+      summaryOf(/: character 15 .* the comma/),
     ],
     ['a list as the body', [pair], 'invalid_field', { field: '', expected: 'an object' }],
   ])('reports %s', async (_what, body, code, extras) => {

@@ -18,7 +18,7 @@ beforeEach(() => {
 
 const everything = (
   'machine, settings, npm packages, HTTP, native addon, ONNX Runtime, OpenCV, CPU, workers, open files, model pack, ' +
-  'detector, close_detector, landmarks, embedder, cohort, human, occlusion, nets, key file, limiter, TLS, port, admin port'
+  'detector, close_detector, landmarks, embedder, cohort, human, occlusion, models, key file, limiter, TLS, port, admin port'
 ).split(', ');
 
 describe('facematch doctor', () => {

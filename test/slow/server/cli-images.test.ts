@@ -225,7 +225,7 @@ describe('facematch detect', () => {
     ['a.jpg --min-det-score 1.1', 2, 'Expected a number from 0 to 1'],
     ['missing.jpg', 1, 'The image missing.jpg cannot be read (ENOENT).'],
     ['notes.jpg', 1, 'Send notes.jpg as JPEG, PNG or WebP. It is text, "no image".'],
-    ['1.jpg --draw nowhere/out.svg', 1, 'there is no folder nowhere'],
+    ['1.jpg --draw nowhere/out.svg', 1, 'the folder nowhere does not exist'],
     ['1.jpg --draw out.png', 1, '--draw writes SVG: expected a file name that ends in .svg, not out.png'],
     ['misnamed.svg --draw .', 1, 'would overwrite the image misnamed.svg'],
   ])('exits on %s with %i', async (line, code, message) => {

@@ -34,7 +34,7 @@ describe('without a µWebSockets.js that loads', () => {
     const msg = 'failed to load µWebSockets.js; using node:http';
     expect(JSON.parse(line!)).toMatchObject({ level: 'warn', msg });
     expect(more).toEqual([]);
-    const detail = expect.stringMatching(/^HTTP is served by node:http: µWebSockets\.js has no/);
+    const detail = expect.stringMatching(/^HTTP is served by node:http: no binary of µWebSockets\.js/);
     expect(await server.probe()).toEqual([200, { status: 'ready', http: 'node', detail }]);
     expect(await info(server)).toEqual(['node', '']);
   });
