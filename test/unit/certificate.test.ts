@@ -105,7 +105,11 @@ describe.skipIf(!hasOpenssl)('files that cannot be used', () => {
     ['a damaged key', () => changed('key', damage), /KEY has a damaged private key/],
     ['an encrypted key', () => ({ ...pair, key: encryptKey(pair, `${folder}/x.key`) }), /KEY is encrypted/],
     ['the key of another', () => ({ ...pair, key: other.key }), /KEY has the key of another certificate/],
-    ['a certificate behind its signer', () => changed('cert', behind), /KEY belongs to .* not the first in it/],
+    [
+      'a certificate behind its signer',
+      () => changed('cert', behind),
+      /KEY belongs to .* not the first in it/,
+    ],
   ])('give a message with the path and the fix: %s', (_what, files, reason) => {
     const error = rejection(files());
     expect(error.message.replace(/: the file \S+/, '')).toMatch(reason);

@@ -12,7 +12,9 @@ import { rangeNote, shareOfPairs, thresholdText } from '../../src/words/score.ts
 describe('warningText', () => {
   test('names the photo that a warning about the largest face is about, and gives no advice for programs', () => {
     const warning = { code: 'not_the_largest_face', field: 'image2', detail: 'auto_pair_best' } as const;
-    expect(warningText(warning)).toMatch(/^The face compared in photo 2 is not the largest face\. .*photo\.$/);
+    expect(warningText(warning)).toMatch(
+      /^The face compared in photo 2 is not the largest face\. .*photo\.$/,
+    );
   });
 
   test('counts the photos and faces of a person from 1', () => {
