@@ -22,16 +22,16 @@ test.skipIf(!shared)(
     const images = join(shared!, 'data/lfw-dev/images');
     const photosOf = (person: string) => readdirSync(join(images, person)).sort().slice(0, 2);
     const people = readdirSync(images).sort();
-    const twice = people.filter((person) => photosOf(person).length === 2).slice(0, 110);
+    const twice = people.filter((person) => photosOf(person).length === 2).slice(0, 102);
     const others = people.filter((person) => !twice.includes(person));
-    const inSet = [...twice, ...others.slice(0, 90)];
+    const inSet = [...twice, ...others.slice(0, 6)];
     const copy = (some: readonly string[], to: string) => {
       mkdirSync(join(folder, to));
       for (const person of some)
         cpSync(join(images, person, photosOf(person)[0]!), join(folder, to, `${person}.jpg`));
     };
-    copy(others.slice(90, 140), 'staff');
-    copy(others.slice(140, 290), 'others');
+    copy(others.slice(6, 36), 'staff');
+    copy(others.slice(36, 136), 'others');
     const files = inSet.flatMap((person) =>
       (twice.includes(person) ? photosOf(person) : photosOf(person).slice(0, 1)).map((photo, i) => {
         const name = `lfw/${person}/${person}_000${i + 1}.jpg`;
@@ -67,7 +67,11 @@ test.skipIf(!shared)(
     publisher.respondWith(whole);
     const detector = join(shared!, 'models/yunet/yunet_n_dynamic.onnx');
     expect((await type(`packs add ./own --detector ${detector}`)).code).toBe(0);
-    const animals = join(shared!, 'data/negatives-animals');
+    // In some of these the detector finds a face at the low score that the human check learns from.
+    const animals = join(folder, 'animals');
+    mkdirSync(animals);
+    for (const file of readdirSync(join(shared!, 'data/negatives-animals')).sort().slice(0, 12))
+      cpSync(join(shared!, 'data/negatives-animals', file), join(animals, file));
     const own = await type(
       `calibrate --pack ./own --set lfw,./staff --without-people ${animals} --force --json`,
     );
@@ -78,7 +82,7 @@ test.skipIf(!shared)(
     const manifest = readCalibratedManifest(pack);
     await verifyPack(pack, manifest);
     const { fast, balance } = manifest.calibration;
-    const text = `Labeled Faces in the Wild (${about}): 310 images of 200 people; own1-staff: 50 images of 50 people`;
+    const text = `Labeled Faces in the Wild (${about}): 210 images of 108 people; own1-staff: 30 images of 30 people`;
     expect(balance.fitted_on).toBe(text);
     // Measured for two photos, and extended to 16, the maximum of each side in the API.
     expect(balance.photos).toHaveLength(16);
@@ -101,7 +105,7 @@ test.skipIf(!shared)(
     const { everybody }: Json = JSON.parse(judged.stdout).people[0];
     const [{ percent, stated_fmr, fmr }] = everybody.by_percent;
     expect(percent).toBe(50);
-    // A rate is an upper bound for every group, of which the smallest has 50 people.
+    // A rate is an upper bound for every group, of which the smallest has 30 people.
     expect(fmr.rate / stated_fmr).toBeGreaterThan(0.2);
     expect(fmr.interval[0] / stated_fmr).toBeLessThan(1.3);
   },
