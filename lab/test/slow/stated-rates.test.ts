@@ -8,6 +8,7 @@ import { packDirectory, readCalibratedManifest } from '../../../src/engine/manif
 import { calibrationOf, promisedRate } from '../../../src/scoring/calibration.ts';
 import { cosine, normalised } from '../../../src/scoring/similarity.ts';
 import { analyseOptions, sharedFolder } from '../../../test/fixtures/images.ts';
+import { isThorough } from '../../../test/support/runs.ts';
 import { fitTable } from '../../calibrate.ts';
 import { observe } from '../../figures.ts';
 import { accuracy, fnmrAtFmr } from '../../metrics.ts';
@@ -167,14 +168,21 @@ describe.skipIf(!checked)('in mode balance', () => {
 
 /** test/slow/model/hard-images.test.ts has images without an animal's face. */
 describe.skipIf(!shared)('images of animals', () => {
-  test.each(modes)('show a face in at most two, in mode %s', (mode) => {
+  // Each image is analysed in one mode, and in both if the tests are thorough.
+  const most = isThorough ? 2 : 1;
+  test.each(modes)(`show a face in at most ${most}, in mode %s`, (mode) => {
     const addon = loadPack(pack, manifest);
     const options = { ...analyseOptions, accuracy_mode: mode, min_det_score: manifest.min_det_score };
     const folder = join(shared!, 'data/negatives-animals');
-    const found = readdirSync(folder).filter((file) => {
+    const own = (i: number) => isThorough || i % modes.length === modes.indexOf(mode);
+    const files = readdirSync(folder)
+      .sort()
+      .filter((_file, i) => own(i));
+    expect(files.length).toBeGreaterThan(50);
+    const found = files.filter((file) => {
       const detected = addon.analyse(pack, readFileSync(join(folder, file)), options);
       return detected.ok && detected.image.faces.length > 0;
     });
-    expect(found.length, found.join(' ')).toBeLessThanOrEqual(2);
+    expect(found.length, found.join(' ')).toBeLessThanOrEqual(most);
   });
 });
