@@ -1,7 +1,7 @@
-// CPU time of analysing the worst files that the limits allow, beside the budget of an image:
+// Measures the CPU time to analyse the worst files that the limits allow, with an image's budget:
 //   facematch_cost [--budget MS] [--bytes N] [--pixels N]
-// Each file has one small unit (see repeated.h) repeated up to so many bytes, or as many pixels as
-// are allowed in as few bytes as possible. Prints JSON.
+// Each file repeats one small unit (see repeated.h) up to the maximum number of bytes, or has the
+// maximum number of pixels in few bytes. Prints JSON.
 #include <algorithm>
 #include <cmath>
 #include <ctime>
@@ -25,7 +25,7 @@ double thread_milliseconds() {
   return static_cast<double>(now.tv_sec) * 1e3 + static_cast<double>(now.tv_nsec) / 1e6;
 }
 
-// Returns the error's number in error.h, or "faces" with how many were found.
+// Returns the CPU time, and as `outcome` the number of faces or the error's number in error.h.
 Json analysed(const std::string& name, const testing::ByteVector& file,
               const AnalyseOptions& options) {
   const double start = thread_milliseconds();

@@ -1,8 +1,9 @@
-// The upper limit of this machine: the pipeline on pairs of images, in a loop on N threads,
-// without HTTP and Node; and on the same threads the runs of its nets alone and the decoding of its
-// JPEGs alone. The three alternate, so that other load on the machine slows them alike.
+// Measures the maximum throughput of this machine: the pipeline on pairs of images, in a loop on N
+// threads, without HTTP and Node. On the same threads it also measures the nets alone and the
+// decoding of the JPEGs alone. The three alternate, so that other load on the machine slows them
+// equally.
 //   facematch_floor [--mode fast|balance] [--pack DIR] [--threads N] [--seconds S] FILE FILE [...]
-// Prints JSON. CPU times are those of the threads, so that other programs do not count.
+// Prints JSON. CPU times are per thread, so that they do not include other programs.
 // clang-format off
 #include <cstdio>  // jpeglib.h uses FILE and size_t without including them
 #include <jpeglib.h>
@@ -54,8 +55,9 @@ double thread_milliseconds() {
   return static_cast<double>(now.tv_sec) * 1e3 + static_cast<double>(now.tv_nsec) / 1e6;
 }
 
-// Decodes a JPEG with libjpeg-turbo alone, a lower limit for any decoder that uses it: to BGR at
-// `eighths` / 8 of its size into `pixels`, which grows as needed. A damaged file ends the program.
+// Decodes a JPEG with libjpeg-turbo alone, which is the minimum cost of any decoder that uses it.
+// It decodes to BGR at `eighths` / 8 of the size into `pixels`, which grows as needed. A damaged
+// file ends the program.
 void decode_jpeg_at(std::span<const uint8_t> bytes, unsigned eighths,
                     std::vector<uint8_t>& pixels) {
   jpeg_decompress_struct info = {};
@@ -81,8 +83,8 @@ void decode_jpeg_at(std::span<const uint8_t> bytes, unsigned eighths,
 using Json = nlohmann::ordered_json;
 using Clock = std::chrono::steady_clock;
 
-// Long enough for a few runs of the largest images, short compared with changes of the machine's
-// load.
+// Duration of a slice: long enough for a few runs of the largest images, but short compared with
+// changes of the machine's load.
 constexpr double kSliceSeconds = 0.25;
 
 struct Input {
@@ -93,9 +95,9 @@ struct Input {
 
 using Pair = std::array<Input, 2>;
 
-// Returns the smallest scale of libjpeg-turbo with enough pixels for the detector's input and for
-// the chip of the largest face.
-unsigned least_eighths(const Engine& engine, const Analysis& image) {
+// Returns libjpeg-turbo's minimum scale with enough pixels for the detector's input and for the
+// chip of the largest face.
+unsigned min_eighths(const Engine& engine, const Analysis& image) {
   const auto side = [](int pixels) { return static_cast<float>(pixels); };
   const DetectorSpec& net = engine.pack.detector;
   const float letterbox =
@@ -111,11 +113,11 @@ Input read_input(const Engine& engine, const AnalyseOptions& options, const std:
   const Analysis analysis = analyse(engine, input.bytes, options);
   if (analysis.faces.empty()) throw std::runtime_error(file + " shows no face");
   input.runs = runs_for(engine, analysis, options.accuracy_mode);
-  input.eighths = least_eighths(engine, analysis);
+  input.eighths = min_eighths(engine, analysis);
   return input;
 }
 
-// Work of one kind that one thread has done.
+// Measurements of one kind of work on one thread.
 struct Done {
   double pairs = 0;
   double seconds = 0;
@@ -130,7 +132,7 @@ struct Done {
 
 using Work = std::function<void(const Input&)>;
 
-// Runs `work` on one pair after another, from `next` on, for one slice.
+// Runs `work` on one pair after another for one slice, beginning at `next`.
 Done slice(const Work& work, const std::vector<Pair>& pairs, size_t& next) {
   const auto start = Clock::now();
   const double cpu = thread_milliseconds();
@@ -172,7 +174,7 @@ Json measure(const Options& arguments) {
   options.min_det_score = kMinScore;
   const auto& files = arguments.files;
   if (files.empty() || files.size() % 2 != 0) {
-    throw std::invalid_argument("expected images in pairs");
+    throw std::invalid_argument("expected an even number of images");
   }
   std::vector<Pair> pairs;
   for (size_t i = 0; i < files.size(); i += 2) {

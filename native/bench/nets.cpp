@@ -10,7 +10,7 @@
 namespace facematch::bench {
 namespace {
 
-// Runs a net on that image. `spec`: of a net of any role.
+// Returns a function that runs the net of `spec` on the image.
 std::function<void()> bare_net(const Pack& pack, const auto& spec,
                                const std::vector<std::string>& outputs, const cv::Mat& image) {
   const auto net = std::make_shared<Net>(

@@ -1,5 +1,5 @@
-// The nets of a pack alone, each on an input as in the pipeline: a lower limit for any pipeline
-// that uses them.
+// Runs the nets of a pack alone, each on an input as in the pipeline. This is the minimum cost of
+// any pipeline that uses them.
 #pragma once
 
 #include <functional>
@@ -10,7 +10,7 @@
 
 namespace facematch::bench {
 
-// Number of runs per face.
+// Minimum detection score.
 constexpr float kMinScore = 0.7f;
 
 // Number of runs of each net; the detector runs once.
@@ -19,12 +19,12 @@ struct Runs {
   int embedder = 0;
 };
 
-// Returns how often the pipeline ran each net for an image in which these faces were found.
+// Returns how often the pipeline runs each net for an image with these faces.
 Runs runs_for(const Engine& engine, const Analysis& analysis, AccuracyMode mode);
 
-// Runs each net that many times, on inputs from the best face of an image: with PReLU the time of a
-// run depends on the input, and constants run almost twice as fast as faces. Throws
-// std::runtime_error if there is no face.
+// Returns a function that runs each net the given number of times, on inputs from the best face of
+// an image. With PReLU, the time of a run depends on the input: constants are almost twice as fast
+// as faces. Throws std::runtime_error if there is no face.
 std::function<void(const Runs&)> bare_nets(const Engine& engine, const DecodedImage& image);
 
 }  // namespace facematch::bench

@@ -43,7 +43,7 @@ Napi::Value guarded(Napi::Env env, Act act) {
 
 std::string to_directory(const Napi::CallbackInfo& info) {
   if (!info[0].IsString())
-    throw Napi::TypeError::New(info.Env(), "Expected the pack's directory first");
+    throw Napi::TypeError::New(info.Env(), "Expected the pack's directory as the first argument");
   return info[0].As<Napi::String>();
 }
 
@@ -69,7 +69,8 @@ Napi::Value DetectorOutputs(const Napi::CallbackInfo& info) {
 const std::atomic<uint8_t>* to_flag(const Napi::Value& value) {
   if (value.IsUndefined()) return nullptr;
   static_assert(sizeof(std::atomic<uint8_t>) == 1);
-  const auto memory = to_memory(value, "Expected a Uint8Array of one byte last");
+  const auto memory =
+      to_memory(value, "Expected the cancellation flag as a Uint8Array of one byte");
   if (memory.empty()) return nullptr;  // cannot be set
   return reinterpret_cast<const std::atomic<uint8_t>*>(memory.data());
 }
@@ -79,10 +80,10 @@ Napi::Value AnalyseOne(const Napi::CallbackInfo& info) {
   return guarded(info.Env(), [&] {
     AnalyseOptions options = to_analyse_options(info[2].As<Napi::Object>());
     options.cancelled = to_flag(info[3]);
-    const Bytes image = to_memory(info[1], "Expected a Uint8Array second");
+    const Bytes image = to_memory(info[1], "Expected a Uint8Array as the second argument");
     const Engine& engine = engine_of(directory);
     if (!info[4].IsObject()) return from_analysis(info.Env(), analyse(engine, image, options));
-    const Earlier earlier = to_earlier(info[4].As<Napi::Object>());
+    const EarlierAnalysis earlier = to_earlier_analysis(info[4].As<Napi::Object>());
     return from_analysis(info.Env(), analyse_further(engine, image, options, earlier));
   });
 }
@@ -93,7 +94,7 @@ Napi::Value CohortScores(const Napi::CallbackInfo& info) {
   const std::string directory = to_directory(info);
   const bool floats = info[1].IsTypedArray() &&
                       info[1].As<Napi::TypedArray>().TypedArrayType() == napi_float32_array;
-  if (!floats) throw Napi::TypeError::New(env, "Expected a Float32Array second");
+  if (!floats) throw Napi::TypeError::New(env, "Expected a Float32Array as the second argument");
   const Budget budget(std::numeric_limits<double>::infinity(), to_flag(info[2]));
   return throwing(env, [&]() -> Napi::Value {
     const Engine& engine = engine_of(directory);
@@ -101,7 +102,7 @@ Napi::Value CohortScores(const Napi::CallbackInfo& info) {
     const std::span<const float> numbers(array.Data(), array.ElementLength());
     const auto length = static_cast<size_t>(engine.pack.embedder.dimensions);
     if (numbers.size() % length != 0)
-      throw Napi::TypeError::New(env, "Expected whole embeddings second");
+      throw Napi::TypeError::New(env, "Expected complete embeddings in the second argument");
     auto scores = Napi::Float32Array::New(env, numbers.size() / length);
     for (size_t i = 0; i < scores.ElementLength() && !budget.cancelled(); ++i)
       scores[i] = engine.cohort.score(numbers.subspan(i * length, length));
@@ -113,12 +114,12 @@ Napi::Value ThreadCpu(const Napi::CallbackInfo& info) {
   return Napi::Number::New(info.Env(), thread_cpu_ms());
 }
 
-// A number of 0 to `most`.
+// Throws a TypeError unless the value is a number from 0 to `max`.
 template <typename Number>
-Number to_number(const Napi::Value& value, Number most) {
+Number to_number(const Napi::Value& value, Number max) {
   const double number = value.IsNumber() ? value.As<Napi::Number>().DoubleValue() : -1;
-  if (!(number >= 0 && number <= static_cast<double>(most)))
-    throw Napi::TypeError::New(value.Env(), "Expected a number up to " + std::to_string(most));
+  if (!(number >= 0 && number <= static_cast<double>(max)))
+    throw Napi::TypeError::New(value.Env(), "Expected a number up to " + std::to_string(max));
   return static_cast<Number>(number);
 }
 
@@ -132,7 +133,8 @@ void UseHugePages(const Napi::CallbackInfo& info) {
 // ten times as slowly. No other thread uses these bytes at this time.
 void CopyBytes(const Napi::CallbackInfo& info) {
   const auto to = to_memory(info[0]), from = to_memory(info[2]);
-  if (from.size() > to.size()) throw Napi::TypeError::New(info.Env(), "Expected bytes that fit");
+  if (from.size() > to.size())
+    throw Napi::TypeError::New(info.Env(), "The bytes do not fit into the target");
   const size_t at = to_number(info[1], to.size() - from.size());
   std::copy(from.begin(), from.end(), to.data() + at);
 }
@@ -234,8 +236,8 @@ std::string webp_version() {
          std::to_string(version & 0xFF);
 }
 
-// Taken from the headers, because the library does not report its version at run time; it reports
-// JPEG_LIB_VERSION, which is 62 for all versions. Debian's fixes change neither.
+// Read from the headers, because at run time the library reports only JPEG_LIB_VERSION, which is 62
+// for every version. Debian's patches change neither number.
 #define FACEMATCH_QUOTED(text) #text
 #define FACEMATCH_TEXT_OF(macro) FACEMATCH_QUOTED(macro)
 constexpr const char* kJpegVersion = FACEMATCH_TEXT_OF(LIBJPEG_TURBO_VERSION);

@@ -10,7 +10,7 @@
 namespace facematch::binding {
 namespace {
 
-// Node of core/runtime/manifest.h for Napi values.
+// Implements the Node of core/runtime/manifest.h for Napi values.
 struct Node {
   Napi::Value value;
 
@@ -76,7 +76,7 @@ Napi::Object from_face(Napi::Env env, const Face& face, size_t index) {
                                            {"face_pixels", quality.face_pixels},
                                            {"dot_pitch_px", quality.dot_pitch},
                                            {"stretch_ratio", quality.stretch}}));
-  // V8 owns it, because an external buffer could not be transferred to another thread.
+  // V8 owns the array, because an external buffer cannot be transferred to another thread.
   auto numbers = Napi::Float32Array::New(env, embedding.size());
   std::copy(embedding.begin(), embedding.end(), numbers.Data());
   object.Set("embedding", numbers);
@@ -133,12 +133,12 @@ AnalyseOptions to_analyse_options(const Napi::Object& object) {
   return options;
 }
 
-Earlier to_earlier(const Napi::Object& object) {
+EarlierAnalysis to_earlier_analysis(const Napi::Object& object) {
   const auto to_box = [](const Napi::Object& box) {
     return Box{to_float(box, "x"), to_float(box, "y"), to_float(box, "width"),
                to_float(box, "height")};
   };
-  Earlier earlier;
+  EarlierAnalysis earlier;
   for (const Node& box : Node{object.Get("faces")}.items()) {
     earlier.faces.push_back(to_box(box.value.As<Napi::Object>()));
   }

@@ -33,11 +33,11 @@ auto throwing(Napi::Env env, Act act) {
 Pack to_pack(const std::string& directory, const Napi::Value& manifest);
 AnalyseOptions to_analyse_options(const Napi::Object& object);
 
-// Returns [{member, stride, rows, columns}] of a detector of that family and size; see OutputShape.
+// Returns [{member, stride, rows, columns}], the outputs of a detector; see OutputShape.
 Napi::Value detector_outputs(const Napi::Value& detector);
 
 // Reads {faces, candidates} of an earlier analysis of the image.
-Earlier to_earlier(const Napi::Object& object);
+EarlierAnalysis to_earlier_analysis(const Napi::Object& object);
 
 Napi::Value from_analysis(Napi::Env env, const Analysis& analysis);
 Napi::Value from_error(Napi::Env env, const Error& error);

@@ -12,7 +12,7 @@ namespace facematch {
 namespace {
 
 // Fixes malloc's mmap threshold. By default it grows up to 32 MiB, and arenas then keep the memory
-// of huge images. Below this value threads reuse the memory of ordinary images.
+// of huge images. With 16 MiB, threads still reuse the memory of ordinary images.
 void fix_malloc_thresholds() {
 #ifdef __GLIBC__
   // Called once, under the lock of load_engine(). NOLINTBEGIN(concurrency-mt-unsafe)

@@ -14,7 +14,7 @@ enum class ErrorCode {
   kUnsupportedImageFormat,  // not JPEG, PNG or WebP: `detected`
   kImageDecodeFailed,       // damaged: `message`, for the log
   kImageDimensions,         // checked in the header: `width`, `height`, `limit_pixels`
-  kImageTooComplex,         // decoding took more time than an image may take
+  kImageTooComplex,         // decoding exceeded the image's time limit
   kInternalError,           // internal error: `message`, for the log
 };
 
@@ -42,7 +42,7 @@ struct Error : std::exception {
 // Thrown when memory runs out, which is never the image's fault.
 inline Error out_of_memory() { return {ErrorCode::kInternalError, "out of memory"}; }
 
-// Another thread has cancelled the call; its outcome is no longer needed.
+// Thrown when another thread has cancelled the call.
 struct Cancelled : std::exception {
   const char* what() const noexcept override { return "cancelled"; }
 };

@@ -23,16 +23,17 @@ namespace {
 // span more.
 constexpr int kMinRange = 110;
 
-// Three candidates in four rotations fill one frame of the detector. With six, of 80 people on
-// cards none more is found. As many again are faces that were found.
+// Maximum number of candidates among the faces, and again among the other detections. Three
+// candidates in four rotations fill one frame of the detector. With six, no more of 80 people on
+// cards are found.
 constexpr size_t kMaxCandidates = 3;
 
-// A face with a lower score, or a larger roll, or found in an enlarged part only, may be rotated by
-// a quarter or a half: the further search compares its scores in all four rotations.
+// A face may really have another rotation if it has a lower score or a larger roll, or if a later
+// pass found it. The further search compares its scores in all four rotations.
 constexpr float kCertainScore = 0.95f;
 constexpr float kUprightRoll = 15;  // degrees
 
-// Takes one image through the stages.
+// Runs the stages on one image.
 class Analyser {
  public:
   Analyser(const Engine& engine, Bytes bytes, const AnalyseOptions& options)
@@ -41,7 +42,8 @@ class Analyser {
         image_(bytes, options.limits, side_for_first_pass(engine.pack),
                Budget(options.image_timeout_ms, options.cancelled)) {}
 
-  // The search does not depend on min_det_score: a lower one adds faces, a higher one removes some.
+  // The search does not depend on min_det_score: a lower value only adds faces, a higher one
+  // removes some.
   Analysis run() {
     Finder finder(engine_, image_, options_);
     Found found = find(image_, finder);
@@ -56,7 +58,7 @@ class Analyser {
   }
 
   // Searches where an earlier analysis of the image may have missed a face.
-  Analysis run_further(const Earlier& earlier) {
+  Analysis run_further(const EarlierAnalysis& earlier) {
     Finder finder(engine_, image_, options_);
     std::vector<FoundFace> faces = find_further(finder, earlier, timings_);
     order(faces);
@@ -71,8 +73,8 @@ class Analyser {
   }
 
  private:
-  // The faces of an image: the listed ones, embedded, and those beyond kMaxFaces, which are not.
-  // Each stage returns its own faces; none are kept in members.
+  // The faces of an image: the embedded ones, and those beyond kMaxFaces, which are not embedded.
+  // Each stage returns its own faces; no member keeps them.
   struct Found {
     std::vector<FoundFace> faces;
     std::vector<FoundFace> omitted;
@@ -132,8 +134,8 @@ class Analyser {
     return found;
   }
 
-  // Searches again with the dots merged if an image without a face, or a face, is printed with
-  // them. `pitch`: pitch of two tones.
+  // Searches again with the dots merged if a face, or an image without a face, is a print made of
+  // dots. `pitch`: pitch of a two-tone print, or 0.
   Found find_in_print(Found found, float pitch) {
     if (found.coverage.timed_out) return found;
     if (found.faces.empty() || pitch > 0) pitch = std::max(pitch, pitch_of_image());
@@ -197,8 +199,8 @@ class Analyser {
                   .human_score = {},
                   .occlusion_score = {},
                   .live_score = {},
-                  .pose = unflattened(estimate_pose(found.points)),
-                  // Measured on the original chip; only the embedding uses the stretched one.
+                  .pose = correct_yaw(estimate_pose(found.points)),
+                  // The quality of the original chip; only the embedding uses the stretched one.
                   .quality = measure_quality(found.chip, face_pixels),
                   .embedding = {}};
     found.face.quality.stretch = stretch(found.points);
@@ -206,14 +208,15 @@ class Analyser {
     found.chip = stretch_contrast(found.chip, kMinRange);
   }
 
-  // Aligns and embeds the faces in their order, because the human check needs the embedding, and
-  // drops those that are not human, until `most` are human or the time is used up. At least one
-  // face is embedded.
-  Found embed_stage(Image& image, std::vector<FoundFace> faces, size_t most) {
+  // Aligns and embeds the faces in order, and drops those that are not human, which the embedding
+  // shows. Stops after `max_faces` human faces or when the time is used up, but embeds at least one
+  // face.
+  Found embed_stage(Image& image, std::vector<FoundFace> faces, size_t max_faces) {
     Found found;
-    if (most > 0) decode_for_chips(image, std::span(faces).first(std::min(most, faces.size())));
+    if (max_faces > 0)
+      decode_for_chips(image, std::span(faces).first(std::min(max_faces, faces.size())));
     auto next = faces.begin();
-    for (; next != faces.end() && found.faces.size() < most; ++next) {
+    for (; next != faces.end() && found.faces.size() < max_faces; ++next) {
       image_.budget().check_cancelled();
       if (next != faces.begin() && image_.budget().spent()) {
         found.coverage.timed_out = true;
@@ -248,10 +251,10 @@ class Analyser {
 
   bool is_human(const FoundFace& found) const {
     const auto& score = found.face.human_score;
-    return !score || *score >= engine_.pack.human->bar;
+    return !score || *score >= engine_.pack.human->min_score;
   }
 
-  // Its time counts as embedding; that of a finer decoding as decoding.
+  // Its time counts as embedding, without the time for decoding.
   void liveness_stage(std::vector<FoundFace>& faces) {
     const Timer timer(timings_.embed, image_.decode_ms());
     for (FoundFace& found : faces) {
@@ -304,7 +307,7 @@ Analysis analyse(const Engine& engine, Bytes bytes, const AnalyseOptions& option
 }
 
 Analysis analyse_further(const Engine& engine, Bytes bytes, const AnalyseOptions& options,
-                         const Earlier& earlier) {
+                         const EarlierAnalysis& earlier) {
   return Analyser(engine, bytes, options).run_further(earlier);
 }
 

@@ -1,4 +1,4 @@
-// The only module that knows the order of the stages: decode, detect, landmarks, align, embed,
+// The only module that defines the order of the stages: decode, detect, landmarks, align, embed,
 // human check, and liveness if requested.
 #pragma once
 
@@ -16,10 +16,10 @@ using Bytes = std::span<const uint8_t>;
 // Throws Error.
 Analysis analyse(const Engine& engine, Bytes bytes, const AnalyseOptions& options);
 
-// Searches an image further, in all rotations: returns the faces at the candidates of its first
-// analysis, and those that replace a face of it. `options` are those of the first analysis, with
-// the remaining CPU time. Throws Error.
+// Searches an image again in all rotations, at the candidates of its first analysis. Returns the
+// new faces, and those that replace a face of the first analysis. `options` are those of the first
+// analysis, with the remaining CPU time. Throws Error.
 Analysis analyse_further(const Engine& engine, Bytes bytes, const AnalyseOptions& options,
-                         const Earlier& earlier);
+                         const EarlierAnalysis& earlier);
 
 }  // namespace facematch

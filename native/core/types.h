@@ -26,11 +26,11 @@ static_assert(static_cast<size_t>(FoundBy::kEnhanced) + 1 == kFoundBy.size());
 constexpr std::array<const char*, 3> kFormats = {"jpeg", "png", "webp"};
 
 // Coordinates are in pixels of the full, upright image, origin top left, unless a comment says
-// otherwise. A point names the centre of a pixel, as OpenCV's warps do: (0, 0) is the middle of the
-// first pixel.
+// otherwise. Points refer to the centres of pixels, as in OpenCV's warps: (0, 0) is the centre of
+// the first pixel.
 using Point = cv::Point2f;
 
-// Measured at the edges of pixels: x = 0 is the left edge of the image.
+// Boxes refer to the edges of pixels: x = 0 is the left edge of the image.
 struct Box {
   float x = 0;
   float y = 0;
@@ -110,13 +110,13 @@ struct AnalyseOptions {
   bool use_heuristic_fallback = true;
   bool detect_presentation_attack =
       false;  // adds live_score to every face, if the pack supports it
-  // Refines the landmarks in either mode. The pose of unrefined ones is too noisy to follow a head
-  // that moves.
+  // Refines the landmarks in either mode. The pose from unrefined landmarks is too noisy to follow
+  // a moving head.
   bool refine_landmarks = false;
   // Maximum CPU time for the image.
   double image_timeout_ms = std::numeric_limits<double>::infinity();
   // Another thread cancels the call by setting this to a value other than 0. The call then ends
-  // soon; its result has no meaning. Null: the call is never cancelled.
+  // soon, and its result must be ignored. Null: the call is never cancelled.
   const std::atomic<uint8_t>* cancelled = nullptr;
 };
 
@@ -124,10 +124,10 @@ struct AnalyseOptions {
 struct Coverage {
   static constexpr float kNotSearched = std::numeric_limits<float>::infinity();
 
-  // For each rotation of a face, in quarters clockwise: minimum longer side of a face, in pixels,
-  // for which the whole image was searched.
+  // Minimum longer side in pixels of the faces for which the whole image was searched, for each
+  // rotation of a face (index: clockwise quarter turns).
   std::array<float, 4> min_side = {kNotSearched, kNotSearched, kNotSearched, kNotSearched};
-  // True if the time, or the detector's runs, were used up before the search was complete.
+  // True if the time or the detector runs were used up before the search was complete.
   bool timed_out = false;
 
   void searched(size_t quarters, float side) {
@@ -148,14 +148,14 @@ struct Coverage {
   }
 };
 
-// A place in the whole image where the detector was not sure of a face, or of its rotation.
+// A place in the image where the detector was unsure whether there is a face, or how it is rotated.
 struct Candidate {
   Box box;
   float score = 0;
 };
 
 // Results of the first analysis of an image that a further search needs.
-struct Earlier {
+struct EarlierAnalysis {
   std::vector<Box> faces;
   std::vector<Candidate> candidates;
 };
@@ -171,15 +171,14 @@ struct Analysis {
   Coverage coverage;
   StageTimings timings_ms;
   double cpu_ms = 0;  // CPU time of the analysis
-  // Places for a further search. Empty without the fallback, and if
-  // all rotations were searched.
+  // Places for a further search. Empty without the fallback, or if all rotations were searched.
   std::vector<Candidate> candidates;
-  // After a further search: indexes of the earlier faces that one of `faces` replaces, because they
-  // were found in a wrong rotation.
+  // After a further search: indexes of earlier faces that `faces` replace, because they were found
+  // in a wrong rotation.
   std::vector<size_t> replaced;
 
-  // Minimum longer side of a face in pixels for which the whole image was searched, in every
-  // rotation that was searched at all.
+  // Returns the minimum longer side in pixels of a face that the search can find in any of the
+  // searched rotations.
   int min_detectable_face_px() const;
 };
 

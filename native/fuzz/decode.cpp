@@ -1,5 +1,5 @@
-// A libFuzzer target: any bytes must give an Error or an image of a valid size, decoded in full,
-// reduced and in parts. See https://llvm.org/docs/LibFuzzer.html.
+// A libFuzzer target. For any bytes, decode() must throw an Error or return an image of a valid
+// size: in full, at a reduced scale and in parts. See https://llvm.org/docs/LibFuzzer.html.
 #include "../core/image/decode.h"
 
 #include <webp/decode.h>
@@ -23,16 +23,16 @@ namespace facematch::testing {
 namespace {
 
 constexpr ImageLimits kLimits = {.max_pixels = 200'000, .min_side = 1};
-// Longer than any valid image of that size takes, even with the sanitizers. A decoder that does not
-// check its budget exceeds it by far, and libFuzzer's -timeout reports that.
+// Longer than any valid image of this size takes, even with the sanitizers. A decoder that does not
+// check its budget takes much longer, which libFuzzer's -timeout reports.
 constexpr double kMilliseconds = 1000;
-// Shares of an image's longer side: parts of this size are decoded at each scale that a JPEG has.
+// Divisors of an image's longer side, which make a JPEG decode at each of its scales.
 constexpr int kShares[] = {1, 2, 4, 8};
 
 // libFuzzer reports an abort as a finding and keeps the bytes.
 void require(bool holds, const char* what) {
   if (holds) return;
-  std::fprintf(stderr, "decode() broke its promise: %s\n", what);
+  std::fprintf(stderr, "decode() violates a guarantee: %s\n", what);
   std::abort();
 }
 
@@ -60,26 +60,28 @@ void check(const DecodedImage& image) {
   require(image.width >= kLimits.min_side && image.height >= kLimits.min_side, "sides are limited");
   require(pixels <= kLimits.max_pixels, "pixels are limited");
   require(!image.bgr.empty(), "an image has pixels");
-  require(image.bgr.cols <= image.width && image.bgr.rows <= image.height, "never enlarged");
-  require(image.scale() > 0 && image.scale() <= 1, "scale is of 0..1");
-  require(image.orientation >= 1 && image.orientation <= 8, "orientation is of 1..8");
+  require(image.bgr.cols <= image.width && image.bgr.rows <= image.height,
+          "the image is not enlarged");
+  require(image.scale() > 0 && image.scale() <= 1, "the scale is above 0 and at most 1");
+  require(image.orientation >= 1 && image.orientation <= 8, "the orientation is 1..8");
   // Reads every pixel, so that AddressSanitizer checks that they all exist.
   require(cv::norm(image.bgr, cv::NORM_L1) >= 0, "pixels are numbers");
 }
 
-// Parts must have the pixels of the whole image, decoded for the same side.
+// Checks that parts have the pixels of the whole image at the same scale.
 void check_parts(std::span<const uint8_t> bytes, const DecodedImage& whole, int side) {
   const int across = whole.width / 3, down = whole.height / 3;
-  // In the middle third, so that columns are skipped on both sides.
+  // The parts are in the middle third, so that columns are skipped on both sides.
   const cv::Rect parts[] = {cv::Rect(across, 0, across + 1, down + 1),
                             cv::Rect(across, 2 * down, across + 1, whole.height - 2 * down)};
   std::vector<View> views;
   try {
     views = decode_parts(bytes, whole, side, parts, Budget(kMilliseconds));
   } catch (const Error& error) {
-    return require(error.code == ErrorCode::kImageTooComplex, "what was decoded can be decoded");
+    return require(error.code == ErrorCode::kImageTooComplex,
+                   "parts of a decoded image can be decoded");
   }
-  require(views.size() == std::size(parts), "as many parts as were asked for");
+  require(views.size() == std::size(parts), "the number of parts is the requested one");
   for (size_t i = 0; i < views.size(); ++i) {
     require(is_part_of(views[i], whole, parts[i]), "a part has the whole's pixels");
   }
@@ -103,7 +105,7 @@ void check_webp(std::span<const uint8_t> bytes, const std::optional<DecodedImage
   const std::unique_ptr<uint8_t, decltype(&WebPFree)> pixels(
       WebPDecodeBGR(frame.fragment.bytes, frame.fragment.size, &columns, &rows), WebPFree);
   if (!pixels) return;
-  require(image.has_value(), "a WebP that libwebp shows is an image");
+  require(image.has_value(), "a WebP that libwebp decodes is an image");
   if (image->orientation > 1 || frame.has_alpha != 0) return;
   require(image->width == width && image->height == height, "the canvas is libwebp's");
   const cv::Mat expected(rows, columns, CV_8UC3, pixels.get());
@@ -117,7 +119,7 @@ size_t u32(const uint8_t* bytes, bool little_endian) {
   return value;
 }
 
-// A chunk of a PNG or WebP, or any bytes: offset and length.
+// Returns offset and length of a chunk of a PNG or WebP, or of any bytes.
 std::pair<size_t, size_t> unit_of(const uint8_t* data, size_t size, Random& random) {
   const bool png = data[1] == 'P', webp = data[8] == 'W';
   std::vector<std::pair<size_t, size_t>> chunks;
@@ -134,11 +136,10 @@ std::pair<size_t, size_t> unit_of(const uint8_t* data, size_t size, Random& rand
   return {random.below(size - length + 1), length};
 }
 
-// Repeats a unit as often as it fits, because a unit that costs little may cost much a million
-// times.
-size_t repeat_unit(uint8_t* data, size_t size, size_t most, Random& random) {
+// Repeats a unit up to as often as it fits, because a cheap unit may be expensive a million times.
+size_t repeat_unit(uint8_t* data, size_t size, size_t max_size, Random& random) {
   const auto [at, length] = unit_of(data, size, random);
-  const size_t room = (most - size) / length;
+  const size_t room = (max_size - size) / length;
   if (room == 0) return size;
   const size_t more = length * (1 + random.below(room)), end = at + length;
   std::memmove(data + end + more, data + end, size - end);
@@ -149,8 +150,8 @@ size_t repeat_unit(uint8_t* data, size_t size, size_t most, Random& random) {
 }  // namespace
 }  // namespace facematch::testing
 
-// With a folder in FACEMATCH_SEEDS it writes the specimens of the tests there, one file each, as
-// seeds for the fuzzer, and ends.
+// If FACEMATCH_SEEDS names a folder, writes the tests' specimens there as seeds for the fuzzer, one
+// file each, and exits.
 extern "C" int LLVMFuzzerInitialize(int*, char***) {
   const char* const folder = std::getenv("FACEMATCH_SEEDS");
   if (folder == nullptr) return 0;
@@ -170,31 +171,33 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (std::strcmp(facematch::sniff({data, size}), "webp") == 0) check_webp({data, size}, full);
   if (!full) return 0;
   check(*full);
-  require(full->bgr.cols == full->width && full->bgr.rows == full->height, "full size");
+  require(full->bgr.cols == full->width && full->bgr.rows == full->height,
+          "the image has its full size");
   if (full->format != facematch::Format::kJpeg) return 0;
   for (const int share : kShares) {
     const int side = std::max(1, std::max(full->width, full->height) / share);
     const auto reduced = decoded({data, size}, side);
     if (!reduced) continue;
     check(*reduced);
-    require(reduced->longer_side() >= side, "at least the side asked for");
+    require(reduced->longer_side() >= side, "the side is at least the requested one");
     require(full->width == reduced->width && full->height == reduced->height &&
                 full->orientation == reduced->orientation,
-            "the header is read alike at every scale");
+            "the header is the same at every scale");
     check_parts({data, size}, *reduced, side);
   }
   return 0;
 }
 
-extern "C" size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t most);
+extern "C" size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t max_size);
 
-// Without correct checksums libpng rejects nearly every mutant at once, and without the length of
-// the file a WebP's new chunks are not read; some are left wrong on purpose.
-extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t most, unsigned seed) {
+// Repairs most mutants: with wrong checksums, libpng rejects a file at once, and with a wrong file
+// length, a WebP's new chunks are not read. One in eight stays wrong on purpose.
+extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max_size,
+                                          unsigned seed) {
   facematch::testing::Random random(seed);
   const bool repeats = size >= 12 && random.below(64) == 0;
-  const size_t changed = repeats ? facematch::testing::repeat_unit(data, size, most, random)
-                                 : LLVMFuzzerMutate(data, size, most);
+  const size_t changed = repeats ? facematch::testing::repeat_unit(data, size, max_size, random)
+                                 : LLVMFuzzerMutate(data, size, max_size);
   if (changed >= 12 && data[8] == 'W' && seed % 8 != 0) {
     for (size_t i = 0; i < 4; ++i) data[4 + i] = static_cast<uint8_t>((changed - 8) >> 8 * i);
   }

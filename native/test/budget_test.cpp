@@ -16,8 +16,8 @@ namespace {
 
 const Budget kSpent(0);
 
-// A progressive JPEG whose first scan is repeated: valid syntax, and each scan costs a pass over
-// the whole image.
+// Returns a progressive JPEG whose first scan is repeated. This is valid, and each scan costs a
+// pass over the whole image.
 ByteVector many_scans(int count) {
   const ByteVector file = encode_jpeg(gradient(400, 300), {.progressive = true});
   constexpr uint8_t kScan[] = {0xFF, 0xDA}, kTable[] = {0xFF, 0xC4};
@@ -30,7 +30,7 @@ ByteVector many_scans(int count) {
   return bomb;
 }
 
-// Returns a PNG of 1000 x 10 black pixels by its header, whose data continues for 100 MB.
+// Returns a PNG of 1000 x 10 black pixels (by its header) with 100 MB of image data.
 ByteVector endless_png() {
   ByteVector file =
       encode_png(ByteVector(size_t{1000} * 100'000),
@@ -63,7 +63,7 @@ TEST_CASE("ends decoding when the budget is used up, in each format") {
   };
   for (const ByteVector& file : files) {
     CHECK(decode(file, kAnySize, 0, Budget(1e9)).width == 400);
-    CHECK(refuses_with(ErrorCode::kImageTooComplex, [&] { decode(file, kAnySize, 0, kSpent); }));
+    CHECK(fails_with(ErrorCode::kImageTooComplex, [&] { decode(file, kAnySize, 0, kSpent); }));
   }
 }
 
@@ -72,7 +72,7 @@ TEST_CASE("rejects a file with endless data while it is read") {
   CHECK(decode(endless_png(), kAnySize, 0).height == 10);
   for (const ByteVector& file : {many_scans(5000), endless_png()}) {
     const Budget little(20);
-    CHECK(refuses_with(ErrorCode::kImageTooComplex, [&] { decode(file, kAnySize, 0, little); }));
+    CHECK(fails_with(ErrorCode::kImageTooComplex, [&] { decode(file, kAnySize, 0, little); }));
   }
 }
 
@@ -83,18 +83,18 @@ TEST_CASE("checks the budget before memory for all rows is touched") {
   file[18] = file[22] = 8000 >> 8;  // width and height in IHDR
   file[19] = file[23] = 8000 & 0xFF;
   repair_png_checksums(file);
-  const auto most_memory = [] {  // KiB
+  const auto peak_memory = [] {  // KiB
     rusage usage{};
     getrusage(RUSAGE_SELF, &usage);
     return usage.ru_maxrss;
   };
-  const auto before = most_memory();
-  CHECK(refuses_with(ErrorCode::kImageTooComplex, [&] { decode(file, {}, 0, kSpent); }));
-  CHECK(most_memory() - before <
-        200'000);  // the rows are 250,000, AddressSanitizer takes an eighth
+  const auto before = peak_memory();
+  CHECK(fails_with(ErrorCode::kImageTooComplex, [&] { decode(file, {}, 0, kSpent); }));
+  CHECK(peak_memory() - before <
+        200'000);  // all rows would take 250,000; AddressSanitizer itself takes an eighth
 }
 
-TEST_CASE("reads a JPEG with very many metadata blocks in one pass") {
+TEST_CASE("reads a JPEG with 200,000 metadata blocks in one pass") {
   ByteVector file = encode_jpeg(gradient(40, 30));
   const ByteVector block = {0xFF, 0xE1, 0, 4, 0, 0};
   ByteVector blocks;
@@ -109,8 +109,8 @@ TEST_CASE("ends the search when the budget is used up") {
   const cv::Mat photo = decode(sample(1), {}, 0).bgr;
   const auto found = default_engine().detector.detect(photo, options.min_det_score);
   REQUIRE_FALSE(found.empty());
-  Image hurried(photo, kSpent);
-  Finder finder(default_engine(), hurried, options);
+  Image out_of_time(photo, kSpent);
+  Finder finder(default_engine(), out_of_time, options);
   CHECK_FALSE(finder.was_cut_short());
   CHECK_FALSE(finder.confirm(found.front(), false));
   CHECK(finder.was_cut_short());
@@ -121,19 +121,19 @@ TEST_CASE("ends the search when the budget is used up") {
     CHECK(faces.empty());
   }
   CHECK(finder.detector_runs() == 0);
-  Image unhurried(photo, Budget(1e9));
-  Finder patient(default_engine(), unhurried, options);
-  CHECK(patient.confirm(found.front(), false));
-  CHECK_FALSE(patient.was_cut_short());
+  Image unlimited(photo, Budget(1e9));
+  Finder second(default_engine(), unlimited, options);
+  CHECK(second.confirm(found.front(), false));
+  CHECK_FALSE(second.was_cut_short());
 }
 
-TEST_CASE("reports in the analysis that its search was cut short") {
+TEST_CASE("reports in the analysis that the search timed out") {
   AnalyseOptions options;
   options.min_det_score = 0.7f;
   CHECK_FALSE(analyse(default_engine(), sample(1), options).coverage.timed_out);
   options.image_timeout_ms = 1e-6;
-  CHECK(refuses_with(ErrorCode::kImageTooComplex,
-                     [&] { analyse(default_engine(), sample(1), options); }));
+  CHECK(fails_with(ErrorCode::kImageTooComplex,
+                   [&] { analyse(default_engine(), sample(1), options); }));
 }
 
 TEST_SUITE_END();

@@ -1,5 +1,5 @@
-// Pixels in other colour spaces than sRGB must look as in Chromium 156 on a canvas: the expected
-// values are Chromium's for the same files.
+// Pixels in colour spaces other than sRGB must have the values that Chromium 156 draws on a canvas
+// for the same files.
 #include "../core/image/colour.h"
 
 #include <doctest/doctest.h>
@@ -47,14 +47,14 @@ void check_halves(const ByteVector& file, const Rgb& grey, const Rgb& red, int t
   near(kHalf + kHalf / 2, red);
 }
 
-// Values that Chromium shows for numbers that are proportional to light.
+// Values that Chromium shows if stored numbers are linear light.
 constexpr Rgb kLinearGrey = {137, 137, 137}, kLinearRed = {229, 133, 110};
 
 }  // namespace
 
 TEST_SUITE_BEGIN("colour");
 
-TEST_CASE("converts a PNG whose chunks state other colours than sRGB, as Chromium does") {
+TEST_CASE("converts a PNG whose chunks declare a colour space other than sRGB, as Chromium does") {
   struct Case {
     const char* what;
     std::vector<ByteVector> chunks;
@@ -117,11 +117,11 @@ TEST_CASE("converts all 16 bits of a PNG's samples") {
   ByteVector rows;
   for (int i = 0; i < 3 * 2 * kHalf * kHalf; ++i) append_number(rows, 64'880, 2);
   const ByteVector png = encode_png(rows, {.width = 2 * kHalf, .height = kHalf, .bit_depth = 16});
-  // 255 times (64,880 / 65,535)^50, as sRGB; of the rounded byte, 252, it would be 196.
+  // 255 * (64,880 / 65,535)^50 as sRGB is 204. With the rounded byte, 252, it would be 196.
   check_halves(with_chunks(png, {gama(0.02)}), {204, 204, 204}, {204, 204, 204}, 1);
 }
 
-TEST_CASE("converts a JPEG and a WebP by their profile") {
+TEST_CASE("converts a JPEG and a WebP from their profile") {
   const ByteVector profile = icc_profile();
   const ByteVector jpeg = encode_jpeg(two_halves(), {.quality = 100});
   check_halves(with_profile(jpeg, profile, 1, {1}), kLinearGrey, kLinearRed, 4);
@@ -138,7 +138,7 @@ TEST_CASE("converts a JPEG and a WebP by their profile") {
   check_halves(webp, kGrey, kRed);
 }
 
-TEST_CASE("converts parts of a JPEG as the whole") {
+TEST_CASE("converts parts of a JPEG like the whole image") {
   const ByteVector jpeg = with_profile(encode_jpeg(gradient(400, 300)), icc_profile(), 1, {1});
   const DecodedImage whole = decode(jpeg, kAnySize, 400);
   const cv::Rect part(100, 100, 100, 100);
@@ -147,9 +147,9 @@ TEST_CASE("converts parts of a JPEG as the whole") {
   CHECK(is_part_of(views[0], whole, part));
 }
 
-TEST_CASE("rejects colours that only tables or HDR describe") {
+TEST_CASE("rejects colour spaces with lookup tables or HDR") {
   const auto detected = [](const ByteVector& file) {
-    const auto error = refusal([&] { decode(file, kAnySize, 0); });
+    const auto error = error_of([&] { decode(file, kAnySize, 0); });
     return error ? error->detected : "";
   };
   const ByteVector tables = icc_profile({.tables = true}), png = encode_png(two_halves());
@@ -163,7 +163,7 @@ TEST_CASE("rejects colours that only tables or HDR describe") {
   for (const ByteVector& file : files) CHECK(detected(file) == "unsupported_colours");
 }
 
-TEST_CASE("considers the usual colour spaces near sRGB, and others far") {
+TEST_CASE("treats common colour spaces as near sRGB, and others as far") {
   const auto levels = [](const ProfileOptions& options) {
     return read_icc_profile(icc_profile(options), false).space->levels_from_srgb();
   };

@@ -37,7 +37,7 @@ ByteVector icc_profile(const ProfileOptions& options) {
   if (options.functions) {
     append_text(curve, "para");
     append_number(curve, 0);
-    append_number(curve, 3, 2);  // (a x + b)^g from d on, c x below
+    append_number(curve, 3, 2);  // (a x + b)^g for x >= d, otherwise c x
     append_number(curve, 0, 2);
     for (const double value : {options.gamma, 1.0, 0.0, 1.0, 0.0}) append_fixed(curve, value);
   } else {
@@ -104,7 +104,6 @@ ByteVector with_chunks(ByteVector png, const std::vector<ByteVector>& chunks) {
   return png;
 }
 
-// Returns the profile in as many APP2 segments, of which those at `order` are written.
 ByteVector with_profile(ByteVector jpeg, const ByteVector& profile, size_t parts,
                         const std::vector<size_t>& order) {
   const size_t each = (profile.size() + parts - 1) / parts;
@@ -129,7 +128,7 @@ ByteVector with_iccp(const ByteVector& webp, const ByteVector& profile) {
   WebPData whole;
   if (WebPMuxSetChunk(mux, "ICCP", &data, 1) != WEBP_MUX_OK ||
       WebPMuxAssemble(mux, &whole) != WEBP_MUX_OK) {
-    throw std::runtime_error("libwebp did not take the profile");
+    throw std::runtime_error("libwebp did not accept the profile");
   }
   ByteVector out(whole.bytes, whole.bytes + whole.size);
   WebPDataClear(&whole);

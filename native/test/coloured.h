@@ -1,4 +1,4 @@
-// Images that state their colour space: chunks of PNG, and ICC profiles in each format.
+// Images with a declared colour space: chunks of PNG, and ICC profiles in each format.
 #pragma once
 
 #include <array>
@@ -34,15 +34,15 @@ ByteVector cicp(uint8_t primaries, uint8_t transfer);
 ByteVector prophoto();  // cHRM
 ByteVector iccp(const ByteVector& profile);
 
-// Returns a PNG with these chunks behind its header.
+// Inserts the chunks after the header of a PNG.
 ByteVector with_chunks(ByteVector png, const std::vector<ByteVector>& chunks);
 
-// Returns a JPEG with the profile in that many parts, of which those in `order`, from 1 on, are
-// written.
+// Splits the profile into `parts` APP2 segments, numbered from 1, and adds those listed in `order`
+// to a JPEG.
 ByteVector with_profile(ByteVector jpeg, const ByteVector& profile, size_t parts,
                         const std::vector<size_t>& order);
 
-// Returns a WebP with the profile.
+// Adds the profile to a WebP.
 ByteVector with_iccp(const ByteVector& webp, const ByteVector& profile);
 
 void append_number(ByteVector& out, int64_t value, int bytes = 4);

@@ -12,12 +12,12 @@ namespace facematch::testing {
 namespace {
 
 struct Range {
-  double least, most;
+  double min, max;
 };
 
 Range range_of(const cv::Mat& bgr) {
   Range range{};
-  cv::minMaxLoc(bgr.reshape(1), &range.least, &range.most);
+  cv::minMaxLoc(bgr.reshape(1), &range.min, &range.max);
   return range;
 }
 
@@ -27,10 +27,10 @@ double mean_grey(const cv::Mat& bgr) {
   return cv::mean(grey)[0];
 }
 
-// Returns every grey level from `least` to `most`.
-cv::Mat ramp(int least, int most) {
-  cv::Mat ramp(40, most - least + 1, CV_8UC3);
-  for (int x = 0; x < ramp.cols; ++x) ramp.col(x).setTo(cv::Scalar::all(least + x));
+// Returns every grey level from `min` to `max`.
+cv::Mat ramp(int min, int max) {
+  cv::Mat ramp(40, max - min + 1, CV_8UC3);
+  for (int x = 0; x < ramp.cols; ++x) ramp.col(x).setTo(cv::Scalar::all(min + x));
   return ramp;
 }
 
@@ -39,13 +39,13 @@ cv::Mat ramp(int least, int most) {
 TEST_SUITE_BEGIN("contrast");
 
 TEST_CASE("stretches the levels of dark, pale and flat images over the whole range, in order") {
-  for (const auto& [least, most] : {std::pair{0, 20}, {179, 230}, {100, 140}, {0, 255}}) {
-    CAPTURE(least);
-    const cv::Mat image = ramp(least, most), before = image.clone();
+  for (const auto& [min, max] : {std::pair{0, 20}, {179, 230}, {100, 140}, {0, 255}}) {
+    CAPTURE(min);
+    const cv::Mat image = ramp(min, max), before = image.clone();
     const cv::Mat out = stretch_contrast(image);
-    const auto [lowest, highest] = range_of(out);
-    CHECK(lowest == 0);
-    CHECK(highest == 255);
+    const auto [low, high] = range_of(out);
+    CHECK(low == 0);
+    CHECK(high == 255);
     for (int x = 1; x < out.cols; ++x) CHECK(out.data[3 * x] >= out.data[3 * (x - 1)]);
     equalised(image);
     CHECK(largest_difference(image, before) == 0);
@@ -62,7 +62,7 @@ TEST_CASE("makes a darkened photo about as bright as a normal one") {
   }
 }
 
-TEST_CASE("stretches although a few pixels are extreme") {
+TEST_CASE("stretches an image despite a few extreme pixels") {
   cv::Mat image = ramp(100, 140);
   image.at<cv::Vec3b>(0, 0) = {0, 0, 0};
   image.at<cv::Vec3b>(0, 1) = {255, 255, 255};
@@ -87,8 +87,8 @@ TEST_CASE("raises the contrast of a flat corner by equalising") {
   cv::Mat corner = image(cv::Rect(0, 0, 80, 80));
   for (int x = 0; x < corner.cols; ++x) corner.col(x).setTo(cv::Scalar::all(10 + x / 8));
   const auto contrast = [](const cv::Mat& part) {
-    const auto [least, most] = range_of(part);
-    return most - least;
+    const auto [min, max] = range_of(part);
+    return max - min;
   };
   const cv::Rect middle(20, 20, 40, 40);
   CHECK(contrast(equalised(image)(middle)) > 1.2 * contrast(image(middle)));

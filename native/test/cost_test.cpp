@@ -1,4 +1,4 @@
-// However often a unit is repeated, the budget must end the reading of the file.
+// The budget must stop the decoder, however often a unit is repeated.
 #include <doctest/doctest.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -13,7 +13,7 @@
 namespace facematch::testing {
 namespace {
 
-// A file of which only the first bytes can be read: a read beyond them crashes.
+// A file whose first bytes only are readable: reading others crashes.
 class Guarded {
  public:
   Guarded(const ByteVector& file, size_t readable) : size_(file.size()) {
@@ -44,20 +44,20 @@ class Guarded {
 
 TEST_SUITE_BEGIN("cost");
 
-TEST_CASE("stops within 320 KiB of where the budget ends, whatever is repeated") {
+TEST_CASE("stops reading within 320 KiB after the budget is spent, whichever unit is repeated") {
   constexpr size_t kReadable = size_t{320} << 10, kFile = size_t{400} << 10;
   const Budget spent(0);
   size_t harmless = 0;
   for (const Repeated& unit : repeated_units()) {
     CAPTURE(unit.name);
-    const auto refused = refusal([&] { decode(unit.file(0), kAnySize, 0); });
+    const auto error = error_of([&] { decode(unit.file(0), kAnySize, 0); });
     const Guarded file(unit.file(kFile), kReadable);
-    const auto stopped = refusal([&] { decode(file.bytes(), kAnySize, 0, spent); });
+    const auto stopped = error_of([&] { decode(file.bytes(), kAnySize, 0, spent); });
     REQUIRE(stopped);
     const bool too_complex = stopped->code == ErrorCode::kImageTooComplex;
-    // A unit that is an error may be reported first.
-    CHECK((too_complex || (refused && stopped->code == refused->code)));
-    harmless += refused ? 0 : 1;
+    // An invalid unit may be reported before the budget is checked.
+    CHECK((too_complex || (error && stopped->code == error->code)));
+    harmless += error ? 0 : 1;
   }
   CHECK(harmless > 50);
 }

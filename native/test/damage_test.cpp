@@ -1,5 +1,5 @@
-// Damaged images must give an Error or an image of a valid size. Most useful under
-// AddressSanitizer. The fuzzer, which test:full runs as well, covers arbitrary bytes.
+// Damaged images must cause an Error or decode to an image of a valid size. These tests are most
+// useful under AddressSanitizer. The fuzzer, which test:full also runs, covers arbitrary bytes.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -37,28 +37,28 @@ std::optional<DecodedImage> decoded(const ByteVector& file) {
 
 TEST_SUITE_BEGIN("damage");
 
-TEST_CASE("rejects an image cut short at any byte, or returns every pixel of the whole one") {
+TEST_CASE("rejects an image truncated at any byte, or returns all its pixels") {
   for (const Specimen& specimen : specimens()) {
     CAPTURE(std::string(specimen.name));
     const auto whole = decoded(specimen.file);
     REQUIRE(whole);
-    // JPEGs and PNGs need everything but their end marker; the last bytes of a lossy WebP may have
+    // JPEGs and PNGs need everything except the end marker; the last bytes of a lossy WebP may have
     // no influence on the image.
     const char format = specimen.name[0];
     const size_t spare = format == 'j' ? 2 : format == 'p' ? 12 : 2;
-    size_t taken = 0;
+    size_t accepted = 0;
     for (size_t size = 0; size < specimen.file.size(); ++size) {
-      // Exactly that size, so that AddressSanitizer detects a read past the end.
+      // A copy of exactly this size, so that AddressSanitizer detects a read past the end.
       const auto image = decoded(
           {specimen.file.begin(), specimen.file.begin() + static_cast<std::ptrdiff_t>(size)});
       CAPTURE(size);
       if (!image) continue;
-      ++taken;
+      ++accepted;
       CHECK(image->orientation == whole->orientation);
       CHECK(largest_difference(image->bgr, whole->bgr) == 0);
     }
-    CHECK(taken <= spare);
-    if (format != 'w') CHECK(taken == spare);
+    CHECK(accepted <= spare);
+    if (format != 'w') CHECK(accepted == spare);
   }
 }
 
@@ -77,8 +77,8 @@ void insert(ByteVector& file, std::ptrdiff_t at, std::string_view bytes) {
 
 using std::string_view_literals::operator""sv;
 constexpr std::string_view kScan = "\xFF\xDA"sv, kRestart = "\xFF\xD0"sv, kEnd = "\xFF\xD9"sv;
-// A film behind the image, as phones write it, with bytes that look like markers.
-constexpr std::string_view kFilm =
+// A video after the image, as phones write it, with bytes that look like markers.
+constexpr std::string_view kVideo =
     "\0\0\0\x18"
     "ftypmp42\xFF\xC4\xFF\xD8\xFF\xE1\xFF\xFF"sv;
 
@@ -106,20 +106,20 @@ const Oddity kOddities[] = {
      [](ByteVector& file) {
        insert(file, 2, "\xFF\xEA\0\x04xy\xFF\xE2\0\x12ICC_PROFILE\0\x02\x03zz"sv);
      }},
-    {"a film instead of the end", "jpeg", true,
+    {"a video instead of the end", "jpeg", true,
      [](ByteVector& file) {
        file.resize(file.size() - 2);
-       insert(file, std::ssize(file), kFilm);
+       insert(file, std::ssize(file), kVideo);
      }},
-    {"zeros instead of the end of a progressive one", "jpeg, progressive", true,
+    {"zeros instead of the end of a progressive JPEG", "jpeg, progressive", true,
      [](ByteVector& file) { file[file.size() - 2] = file[file.size() - 1] = 0; }},
-    {"a restart marker out of turn", "jpeg, restart markers", false,
+    {"a restart marker out of order", "jpeg, restart markers", false,
      [](ByteVector& file) { file.begin()[find(file, kRestart) + 1] = 0xD4; }},
-    {"as many bytes before a restart marker as a camera may write", "jpeg, restart markers", true,
+    {"the maximum number of bytes before a restart marker", "jpeg, restart markers", true,
      [](ByteVector& file) { insert(file, find(file, kRestart), "\0\1\2\3\4\5\6\7"sv); }},
-    {"one more", "jpeg, restart markers", false,
+    {"one byte too many before a restart marker", "jpeg, restart markers", false,
      [](ByteVector& file) { insert(file, find(file, kRestart), "\0\1\2\3\4\5\6\7\x08"sv); }},
-    {"any number of fill bytes before it", "jpeg, restart markers", true,
+    {"any number of fill bytes before a restart marker", "jpeg, restart markers", true,
      [](ByteVector& file) {
        insert(file, find(file, kRestart), "\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF"sv);
      }},
@@ -130,16 +130,16 @@ const Oddity kOddities[] = {
      }},
     {"a wrong checksum of a chunk that is not needed", "png", true,
      [](ByteVector& file) { insert(file, 33, "\0\0\0\x01gAMAx0000"sv); }},
-    {"chunks that are not needed and wrong", "png", true,
+    {"invalid chunks that are not needed", "png", true,
      [](ByteVector& file) {
        insert(file, 33, "\0\0\0\x02gAMAxx0000\0\0\0\x01iCCPx0000\0\0\0\x05sBITxxxxx0000"sv);
        repair_png_checksums(file);
      }},
     {"a wrong checksum of the end", "png", true, [](ByteVector& file) { ++file.back(); }},
-    {"a film instead of the end", "png", true,
+    {"a video instead of the end", "png", true,
      [](ByteVector& file) {
        file.resize(file.size() - 12);
-       insert(file, std::ssize(file), kFilm);
+       insert(file, std::ssize(file), kVideo);
      }},
     {"a smaller window than was used", "png, far matches, orientation at the end", true,
      [](ByteVector& file) {
@@ -151,9 +151,9 @@ const Oddity kOddities[] = {
      [](ByteVector& file) { ++file[file.size() - 13]; }},
     {"cut in the orientation", "png, far matches, orientation at the end", false,
      [](ByteVector& file) { file.resize(file.size() - 14); }},
-    {"says more bytes than it has", "webp, lossy with alpha", true,
+    {"declares more bytes than it has", "webp, lossy with alpha", true,
      [](ByteVector& file) { file[4] = static_cast<uint8_t>(file[4] + 8); }},
-    {"the same, and its orientation may be among them", "webp, lossless", false,
+    {"declares more bytes than it has, which may contain the orientation", "webp, lossless", false,
      [](ByteVector& file) { file[4] = static_cast<uint8_t>(file[4] + 8); }},
 };
 
@@ -174,7 +174,7 @@ ByteVector specimen_for(std::string_view name) {
 
 }  // namespace
 
-TEST_CASE("accepts data that decoders skip, and rejects gaps that they fill with guesses") {
+TEST_CASE("accepts odd data that decoders skip, and rejects gaps that they fill with guesses") {
   for (const Oddity& oddity : kOddities) {
     CAPTURE(std::string(oddity.what));
     CAPTURE(std::string(oddity.specimen));
@@ -189,7 +189,7 @@ TEST_CASE("accepts data that decoders skip, and rejects gaps that they fill with
 
 TEST_CASE("names an unsupported kind of JPEG, but not the kind of a damaged one") {
   const auto check = [](const ByteVector& file, const char* detected) {
-    const auto error = refusal([&] { decode(file, {}, 0); });
+    const auto error = error_of([&] { decode(file, {}, 0); });
     REQUIRE(error);
     CHECK(error->detected == detected);
   };

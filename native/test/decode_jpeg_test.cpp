@@ -12,8 +12,8 @@
 namespace facematch::testing {
 namespace {
 
-// Returns the inks of an image, each as strong as the image's channel is dark, and a little black;
-// 255 is no ink. `printed` is set to the printed colours.
+// Returns the inks (255: no ink) of an image with a little black, and sets `printed` to the printed
+// colours.
 cv::Mat draw_inks(const cv::Mat& bgr, cv::Mat& printed) {
   constexpr int kBlack = 40;
   std::vector<cv::Mat> planes;
@@ -26,7 +26,8 @@ cv::Mat draw_inks(const cv::Mat& bgr, cv::Mat& printed) {
   return cv::Mat(cv::Scalar::all(255) - inks);
 }
 
-// Returns a scan of one component: coefficients `from` to `to`, bits `high` to `low`.
+// Returns a scan of one component: coefficients `from` to `to`, successive approximation bits
+// `high` and `low`.
 jpeg_scan_info scan(int component, int from, int to, int high, int low) {
   return {.comps_in_scan = 1,
           .component_index = {component},
@@ -73,7 +74,7 @@ std::vector<ScanFile> scan_files() {
   };
 }
 
-// Returns the bytes from the SOS marker to the next marker that is not a restart.
+// The bytes of a scan, from its SOS marker to the next marker that is not a restart.
 struct ScanRange {
   size_t from;
   size_t to;
@@ -95,7 +96,7 @@ std::vector<ScanRange> scans_of(const ByteVector& file) {
   return scans;
 }
 
-// Returns `file` without the bytes of `gone`.
+// Returns `file` without a range of bytes.
 ByteVector without(const ByteVector& file, ScanRange gone) {
   ByteVector rest = file;
   const auto at = [&](size_t i) { return rest.begin() + static_cast<std::ptrdiff_t>(i); };
@@ -104,7 +105,7 @@ ByteVector without(const ByteVector& file, ScanRange gone) {
 }
 
 bool is_rejected(const ByteVector& file, int min_side = 0) {
-  return refuses_with(ErrorCode::kImageDecodeFailed, [&] { decode(file, kAnySize, min_side); });
+  return fails_with(ErrorCode::kImageDecodeFailed, [&] { decode(file, kAnySize, min_side); });
 }
 
 }  // namespace
@@ -158,19 +159,19 @@ TEST_CASE("decodes CMYK and YCCK as printed, with Adobe's marker and without") {
 }
 
 TEST_CASE(
-    "parts have the pixels of the whole, at every scale, sampling and orientation, and of inks") {
+    "decodes parts with the pixels of the whole image, at every scale, sampling and orientation") {
   const cv::Mat drawn = grain(70, 50, CV_8UC3);
   cv::Mat large, inks;
   cv::resize(drawn, large, {803, 406}, 0, 0, cv::INTER_CUBIC);
   cv::cvtColor(large, inks, cv::COLOR_BGR2BGRA);
-  // Rows behind the first are skipped, from the last rows of a row of blocks on.
+  // Rows after the first part are skipped, beginning in the last rows of a row of blocks.
   const cv::Rect parts[] = {{300, 3, 90, 83}, {250, 250, 153, 156}, {3, 380, 40, 20}};
   struct Case {
     cv::Size luma, colours = {1, 1};
   };
   const Case cases[] = {{{1, 1}}, {{2, 1}}, {{1, 2}}, {{2, 2}},        {{4, 1}},
                         {{1, 4}}, {{4, 2}}, {{2, 4}}, {{1, 4}, {1, 2}}};
-  // Each sampling in another orientation: 0, of inks, then 8 to 1.
+  // Each sampling has another orientation: 0 (with inks), then 8 to 1.
   for (uint16_t orientation = 0; const auto& [luma, colours] : cases) {
     const auto app1 = ExifBlock{.orientation = orientation, .jpeg_prefix = true}.bytes();
     for (const bool progressive : {false, true}) {
@@ -188,7 +189,7 @@ TEST_CASE(
         REQUIRE(views.size() == std::size(parts));
         for (size_t i = 0; i < views.size(); ++i) {
           CHECK(is_part_of(views[i], whole, parts[i]));
-          // Alone it needs fewer columns.
+          // A part alone needs fewer columns.
           CHECK(is_part_of(decode_parts(file, whole, side, {&parts[i], 1})[0], whole, parts[i]));
         }
       }
@@ -202,12 +203,12 @@ TEST_CASE("rejects a part outside the image instead of returning an empty one") 
   const DecodedImage whole = decode(file, kAnySize, 400);
   const cv::Rect inside(10, 10, 50, 50), outside(10, 900, 50, 50);
   const cv::Rect both[] = {inside, outside};
-  CHECK(refuses_with(ErrorCode::kInternalError, [&] { decode_parts(file, whole, 400, both); }));
+  CHECK(fails_with(ErrorCode::kInternalError, [&] { decode_parts(file, whole, 400, both); }));
   CHECK(decode_parts(file, whole, 400, {&inside, 1}).size() == 1);
   CHECK(decode_parts(file, whole, 400, {}).empty());
 }
 
-TEST_CASE("returns at least the wanted side from a reduced decode, and its scale") {
+TEST_CASE("decodes at a reduced scale with at least the requested side, and returns the scale") {
   const cv::Mat drawn = gradient(400, 240);
   const ByteVector file = encode_jpeg(drawn);
   for (const auto& [wanted, width] : {std::pair{0, 400},
@@ -231,14 +232,14 @@ TEST_CASE("returns at least the wanted side from a reduced decode, and its scale
   }
 }
 
-TEST_CASE("decodes at an eighth if that leaves 750 pixels") {
+TEST_CASE("decodes at 1/8 if that leaves 750 pixels") {
   for (const int width : {6000, 5999}) {
     const auto image = decode(encode_jpeg(gradient(width, 16)), kAnySize, 480);
     CHECK(image.longer_side() == (width == 6000 ? 750 : 1500));
   }
 }
 
-TEST_CASE("decodes a JPEG with all its scans, in any order, and rejects one that lacks any") {
+TEST_CASE("decodes a JPEG with all its scans, in any order, and rejects one with a missing scan") {
   for (const ScanFile& specimen : scan_files()) {
     const std::vector<ScanRange> scans = scans_of(specimen.file);
     CAPTURE(specimen.what);

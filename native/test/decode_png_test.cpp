@@ -50,9 +50,9 @@ void check_exact(const char* what, const Drawn& drawn, PngOptions options) {
 
 TEST_SUITE_BEGIN("decode_png");
 
-TEST_CASE("decodes colour and grey of 8 bits exactly, rounds 16 bits, stretches fewer") {
+TEST_CASE("decodes 8-bit colour and grey exactly, rounds 16 bits, and expands fewer bits") {
   for (const int depth : {8, 16}) {
-    // In 16 bits v / 255 is exactly v * 257 / 65535: the byte twice.
+    // In 16 bits, v / 255 is exactly v * 257 / 65535, that is, the byte twice.
     const auto add = [depth](auto& rows, std::initializer_list<uint8_t> samples) {
       for (const uint8_t sample : samples)
         rows.insert(rows.end(), static_cast<size_t>(depth / 8), sample);
@@ -72,19 +72,19 @@ TEST_CASE("decodes colour and grey of 8 bits exactly, rounds 16 bits, stretches 
                 {.colour_type = PNG_COLOR_TYPE_GRAY, .bit_depth = depth});
   }
   for (const int depth : {1, 2, 4}) {
-    const int most = (1 << depth) - 1;
+    const int max = (1 << depth) - 1;
     check_exact("packed grey", draw([&](int x, int y, auto& rows) {
-                  const int value = (x + 3 * y) & most, at = x * depth % 8;
+                  const int value = (x + 3 * y) & max, at = x * depth % 8;
                   if (at == 0) rows.push_back(0);
                   rows.back() |= static_cast<uint8_t>(value << (8 - depth - at));
-                  return cv::Vec3b::all(static_cast<uint8_t>(value * 255 / most));
+                  return cv::Vec3b::all(static_cast<uint8_t>(value * 255 / max));
                 }),
                 {.colour_type = PNG_COLOR_TYPE_GRAY, .bit_depth = depth});
   }
 }
 
 TEST_CASE(
-    "gives palette images the colours of their palette, transparent ones blended onto white") {
+    "decodes palette images with their palette's colours, and blends transparent ones onto white") {
   const std::vector<png_color> palette = {{255, 0, 0}, {0, 255, 0}, {0, 0, 255}, {12, 34, 56}};
   const std::vector<uint8_t> alpha = {255, 128, 0};  // the fourth is opaque by default
   for (const bool transparent : {false, true}) {
@@ -155,7 +155,7 @@ TEST_CASE("reads eXIf before the pixels and after them") {
   }
 }
 
-TEST_CASE("decodes the first frame of an animation to which the first image does not belong") {
+TEST_CASE("decodes the first frame of an animation that does not include the first image") {
   const cv::Mat hidden = gradient(60, 40), white(40, 60, CV_8UC3, cv::Scalar::all(255));
   for (const cv::Rect place : {cv::Rect(0, 0, 60, 40), cv::Rect(30, 20, 20, 10)}) {
     const cv::Mat frame = grain(place.width, place.height, CV_8UC3);
@@ -164,8 +164,8 @@ TEST_CASE("decodes the first frame of an animation to which the first image does
     const ByteVector file = encode_apng(hidden, frame, place.tl());
     const ImageLimits exact = {.max_pixels = 2400, .min_side = 40};
     CHECK(largest_difference(decode(file, exact, 0).bgr, expected) == 0);
-    CHECK(refuses_with(ErrorCode::kImageDimensions,
-                       [&] { decode(file, {.max_pixels = 2399, .min_side = 1}, 0); }));
+    CHECK(fails_with(ErrorCode::kImageDimensions,
+                     [&] { decode(file, {.max_pixels = 2399, .min_side = 1}, 0); }));
     const auto changed = [&](std::string_view name, std::ptrdiff_t at, uint8_t value) {
       ByteVector other = file;
       std::search(other.begin(), other.end(), name.begin(), name.end())[at] = value;
@@ -176,19 +176,19 @@ TEST_CASE("decodes the first frame of an animation to which the first image does
     // image is shown.
     const ByteVector stills[] = {
         changed("acTL", 0, 'x'),
-        changed("acTL", 7, 0),                                         // no frames
-        changed("acTL", 4, 0x80),                                      // more than 31 bits of them
-        changed("acTL", 8, 0x80),                                      // plays
-        changed("fcTL", 7, 1),                                         // its number
-        changed("fdAT", 7, 2),                                         // its number
-        changed("fcTL", 11, 0),                                        // no width
-        changed("fcTL", 11, 61),                                       // wider than the canvas
-        changed("fcTL", 19, static_cast<uint8_t>(61 - place.width)),   // beyond its right side
-        changed("fcTL", 23, static_cast<uint8_t>(41 - place.height)),  // and below it
+        changed("acTL", 7, 0),                                        // no frames
+        changed("acTL", 4, 0x80),                                     // more than 31 bits of frames
+        changed("acTL", 8, 0x80),                                     // repetitions
+        changed("fcTL", 7, 1),                                        // sequence number
+        changed("fdAT", 7, 2),                                        // sequence number
+        changed("fcTL", 11, 0),                                       // no width
+        changed("fcTL", 11, 61),                                      // wider than the canvas
+        changed("fcTL", 19, static_cast<uint8_t>(61 - place.width)),  // beyond the right side
+        changed("fcTL", 23, static_cast<uint8_t>(41 - place.height)),  // beyond the bottom
         changed("fcTL", 16, 0x7F),
         changed("fcTL", 16, 0xFF),  // far beyond
-        changed("fcTL", 28, 3),     // how it is disposed of
-        changed("fcTL", 29, 2),     // how it is blended
+        changed("fcTL", 28, 3),     // disposal
+        changed("fcTL", 29, 2),     // blending
         changed("fcTL", 0, 'x'),
         changed("fdAT", 0, 'x'),
         changed("fdAT", 8, 'x'),  // nothing can be inflated
@@ -200,13 +200,13 @@ TEST_CASE("decodes the first frame of an animation to which the first image does
   }
 }
 
-TEST_CASE("rejects a damaged first frame rather than show the static image") {
+TEST_CASE("rejects a damaged first frame instead of showing the static image") {
   const ByteVector file = encode_apng(gradient(60, 40), grain(60, 40, CV_8UC3), {0, 0});
   const auto where = [&](std::string_view name) {
     return std::search(file.begin(), file.end(), name.begin(), name.end()) - file.begin();
   };
   const auto is_damage = [](const ByteVector& bad) {
-    return refuses_with(ErrorCode::kImageDecodeFailed, [&] { decode(bad, kAnySize, 0); });
+    return fails_with(ErrorCode::kImageDecodeFailed, [&] { decode(bad, kAnySize, 0); });
   };
   for (const std::string_view name : {"fcTL", "fdAT"}) {
     ByteVector wrong = file;
@@ -225,7 +225,7 @@ TEST_CASE("rejects a damaged first frame rather than show the static image") {
   CHECK(is_damage(cut));
   // Chromium skips an empty first frame and shows the second.
   ByteVector second(file.begin() + where("fcTL") - 4, file.begin() + data - 4);
-  second[11] = 1;  // its number
+  second[11] = 1;  // its sequence number
   ByteVector empty = file;
   empty.insert(empty.begin() + data - 4, second.begin(), second.end());
   empty.begin()[data + static_cast<std::ptrdiff_t>(second.size()) + 7] = 2;
@@ -244,7 +244,8 @@ TEST_CASE("considers a PNG animated if any of several acTL chunks has frames") {
   }
 }
 
-TEST_CASE("reads an eXIf of several megabytes, and rejects one longer than the file as damage") {
+TEST_CASE(
+    "reads an eXIf chunk of several megabytes, and rejects one longer than the file as damaged") {
   ByteVector exif = ExifBlock{.orientation = 6}.bytes();
   exif.resize(size_t{2} << 20);
   const std::vector<uint8_t> rows(size_t{3} * kWidth * kHeight, 99);
@@ -258,7 +259,7 @@ TEST_CASE("reads an eXIf of several megabytes, and rejects one longer than the f
   const auto name = std::search(file.begin(), file.end(), kName.begin(), kName.end());
   REQUIRE(name != file.end());
   *(name - 4) = 0x50;  // the highest byte of its length
-  CHECK(refuses_with(ErrorCode::kImageDecodeFailed, [&] { decode(file, kAnySize, 0); }));
+  CHECK(fails_with(ErrorCode::kImageDecodeFailed, [&] { decode(file, kAnySize, 0); }));
 }
 
 TEST_SUITE_END();

@@ -17,8 +17,8 @@ std::vector<ByteVector> in_each_format(const cv::Mat& bgr) {
   return {encode_jpeg(bgr), encode_png(bgr), encode_webp(bgr)};
 }
 
-// Writes the sides, of 16 bits each, to a header.
-void claim(ByteVector& file, size_t at, uint16_t side, bool little_endian = false) {
+// Writes a side of 16 bits to a header.
+void declare(ByteVector& file, size_t at, uint16_t side, bool little_endian = false) {
   const auto high = static_cast<uint8_t>(side >> 8), low = static_cast<uint8_t>(side & 0xFF);
   file[at] = little_endian ? low : high;
   file[at + 1] = little_endian ? high : low;
@@ -27,14 +27,14 @@ void claim(ByteVector& file, size_t at, uint16_t side, bool little_endian = fals
 // Returns the start of an ISO base media file.
 std::string media(const char* type) { return std::string("\0\0\0\x20", 4) + type; }
 
-// Returns its first box.
+// Returns the first box of such a file, with its brands.
 std::string brands(const std::string& major, const std::vector<std::string>& compatible) {
   std::string box = "ftyp" + major + std::string(4, '\0');
   for (const std::string& brand : compatible) box += brand;
   return std::string(3, '\0') + static_cast<char>(box.size() + 4) + box;
 }
 
-// The other entries have tags from 0x0100 on.
+// Returns a TIFF with this tag, after `others` entries with tags that begin at 0x0100.
 std::string tiff_with(uint16_t tag, int others = 0) {
   const ByteVector block = ExifBlock{.tag = tag, .entries_before = others}.bytes();
   return {block.begin(), block.end()};
@@ -43,11 +43,11 @@ std::string tiff_with(uint16_t tag, int others = 0) {
 constexpr int kUprightWidth = 45;  // of the upright image
 constexpr int kUprightHeight = 31;
 
-// Returns the image as a camera in that orientation stores it: EXIF says which side of the upright
-// image are its first row and its first column (EXIF 2.32, 4.6.4).
+// Returns the image as a camera stores it in this orientation. EXIF defines which sides of the
+// upright image are the first row and the first column (EXIF 2.32, 4.6.4).
 cv::Mat stored(const cv::Mat& upright, int orientation) {
-  // True if row 0 is at the bottom, or column 0 on the right, of the image or, from 5 on, of the
-  // transposed one.
+  // Whether row 0 is at the bottom and column 0 on the right, of the image or, for 5 to 8, of the
+  // transposed image.
   constexpr bool kFlips[8][2] = {{false, false}, {false, true}, {true, true}, {true, false},
                                  {false, false}, {true, false}, {true, true}, {false, true}};
   const auto& [bottom, right] = kFlips[orientation - 1];
@@ -87,7 +87,7 @@ TEST_CASE("recognises a format by its first bytes, and names it in the error") {
       {std::string("MM\0*", 4), "tiff"},
       {tiff_with(0x010F), "tiff"},
       {tiff_with(0x014A, 15), "tiff"},
-      {tiff_with(0x014A, 16), "raw"},  // with the maker
+      {tiff_with(0x014A, 16), "raw"},  // includes the tag of the maker
       {tiff_with(0xC612), "raw"},
       {std::string("II*\0\x10\0\0\0CR\2\0", 12), "raw"},
       {"FUJIFILMCCD-RAW 0201", "raw"},
@@ -99,7 +99,7 @@ TEST_CASE("recognises a format by its first bytes, and names it in the error") {
       {"%PDF-1.7", "pdf"},
       {std::string("\0\0\0\x0CjP  \r\n\x87\n", 12), "jp2"},
       {std::string("\0\0\0\x0CJXL \r\n\x87\n", 12), "jxl"},
-      // Cut, shifted or only similar.
+      // Truncated, shifted or only similar.
       {"", "unknown"},
       {"\xD8\xFF", "unknown"},
       {" \xFF\xD8\xFF", "unknown"},
@@ -120,21 +120,20 @@ TEST_CASE("recognises a format by its first bytes, and names it in the error") {
     const ByteVector bytes(text.begin(), text.end());
     CAPTURE(text);
     CHECK(std::string(sniff(bytes)) == format);
-    const auto error = refusal([&] { decode(bytes, {}, 0); });
+    const auto error = error_of([&] { decode(bytes, {}, 0); });
     REQUIRE(error);
-    const bool taken = std::string("jpeg png webp").find(format) != std::string::npos;
+    const bool supported = std::string("jpeg png webp").find(format) != std::string::npos;
     CHECK(error->code ==
-          (taken ? ErrorCode::kImageDecodeFailed : ErrorCode::kUnsupportedImageFormat));
-    CHECK(error->detected == (taken ? "" : format));
+          (supported ? ErrorCode::kImageDecodeFailed : ErrorCode::kUnsupportedImageFormat));
+    CHECK(error->detected == (supported ? "" : format));
   }
 }
 
 TEST_CASE(
-    "an image with as many pixels as the limit is decoded, one more is rejected with the "
-    "figures") {
+    "decodes an image with the maximum number of pixels, and rejects one more with the figures") {
   for (const ByteVector& file : in_each_format(gradient(40, 25))) {
     CHECK(decode(file, {.max_pixels = 1000, .min_side = 1}, 0).width == 40);
-    const auto error = refusal([&] { decode(file, {.max_pixels = 999, .min_side = 1}, 0); });
+    const auto error = error_of([&] { decode(file, {.max_pixels = 999, .min_side = 1}, 0); });
     REQUIRE(error);
     CHECK(error->code == ErrorCode::kImageDimensions);
     CHECK(error->width == 40);
@@ -147,8 +146,8 @@ TEST_CASE("decodes a side of the minimum length, and rejects one pixel less") {
   for (const cv::Size size : {cv::Size(40, 16), cv::Size(16, 40)}) {
     for (const ByteVector& file : in_each_format(gradient(size.width, size.height))) {
       CHECK(decode(file, {.max_pixels = 10000, .min_side = 16}, 0).width == size.width);
-      CHECK(refuses_with(ErrorCode::kImageDimensions,
-                         [&] { decode(file, {.max_pixels = 10000, .min_side = 17}, 0); }));
+      CHECK(fails_with(ErrorCode::kImageDimensions,
+                       [&] { decode(file, {.max_pixels = 10000, .min_side = 17}, 0); }));
     }
   }
 }
@@ -160,35 +159,35 @@ TEST_CASE("rejects a huge image by its header, before its pixels are read") {
   size_t frame = 0;
   while (!(jpeg[frame] == 0xFF && jpeg[frame + 1] == 0xC0)) ++frame;
   for (const size_t side : {0, 1}) {
-    claim(jpeg, frame + 5 + 2 * side, 65'500);
+    declare(jpeg, frame + 5 + 2 * side, 65'500);
     // IHDR (PNG 11.2.1).
-    claim(png, 16 + 4 * side, 0x7FFF);
-    claim(png, 18 + 4 * side, 0xFFFF);
+    declare(png, 16 + 4 * side, 0x7FFF);
+    declare(png, 18 + 4 * side, 0xFFFF);
     // After "VP8 ", size, 3 bytes of frame tag and 3 of start code (RFC 6386, 9.1).
-    claim(webp, 26 + 2 * side, 16'383, true);
+    declare(webp, 26 + 2 * side, 16'383, true);
   }
   repair_png_checksums(png);
-  for (const auto& [file, most] :
+  for (const auto& [file, side] :
        {std::pair{jpeg, 65'500}, std::pair{png, 0x7FFFFFFF}, std::pair{webp, 16'383}}) {
-    const auto error = refusal([&] { decode(file, {}, 0); });
+    const auto error = error_of([&] { decode(file, {}, 0); });
     REQUIRE(error);
     CHECK(error->code == ErrorCode::kImageDimensions);
-    CHECK(error->width == most);
-    CHECK(error->height == most);
+    CHECK(error->width == side);
+    CHECK(error->height == side);
   }
 }
 
 TEST_CASE("multiplies sizes in 64 bits, and limits each side to a JPEG's maximum") {
   const ImageLimits limits;
-  CHECK(refuses_with(ErrorCode::kImageDimensions, [&] { check_dimensions(65536, 65536, limits); }));
-  CHECK(refuses_with(ErrorCode::kImageDimensions, [&] { check_dimensions(0, 100, limits); }));
-  CHECK(refuses_with(ErrorCode::kImageDimensions, [&] { check_dimensions(100, -1, limits); }));
+  CHECK(fails_with(ErrorCode::kImageDimensions, [&] { check_dimensions(65536, 65536, limits); }));
+  CHECK(fails_with(ErrorCode::kImageDimensions, [&] { check_dimensions(0, 100, limits); }));
+  CHECK(fails_with(ErrorCode::kImageDimensions, [&] { check_dimensions(100, -1, limits); }));
   CHECK_NOTHROW(check_dimensions(8192, 6144, limits));
   CHECK_NOTHROW(check_dimensions(10000, 6400, limits));
-  CHECK(refuses_with(ErrorCode::kImageDimensions, [&] { check_dimensions(10000, 6401, limits); }));
+  CHECK(fails_with(ErrorCode::kImageDimensions, [&] { check_dimensions(10000, 6401, limits); }));
   CHECK_NOTHROW(check_dimensions(16, 65535, limits));
-  CHECK(refuses_with(ErrorCode::kImageDimensions, [&] { check_dimensions(16, 65536, limits); }));
-  CHECK(refuses_with(ErrorCode::kImageDimensions, [&] { check_dimensions(65536, 16, limits); }));
+  CHECK(fails_with(ErrorCode::kImageDimensions, [&] { check_dimensions(16, 65536, limits); }));
+  CHECK(fails_with(ErrorCode::kImageDimensions, [&] { check_dimensions(65536, 16, limits); }));
 }
 
 TEST_CASE("rotates an image of any format upright from every orientation") {
@@ -212,9 +211,9 @@ TEST_CASE("rotates an image of any format upright from every orientation") {
   }
 }
 
-TEST_CASE("keeps the place of pixels in a reduced decode, whatever the size and the orientation") {
-  // libjpeg rounds the reduced size up: with these sizes up to seven eighths of a pixel are outside
-  // the image, on a side that the orientation chooses.
+TEST_CASE("maps pixels of a reduced decode to their place, whatever the size and the orientation") {
+  // libjpeg rounds the reduced size up. With these sizes, up to seven eighths of a pixel are
+  // outside the image; the orientation determines on which side.
   for (const cv::Size size : {cv::Size(401, 203), cv::Size(403, 206), cv::Size(407, 200)}) {
     // A dark spot on white, away from the centre.
     cv::Mat drawn(size, CV_8UC3, cv::Scalar::all(255));
@@ -297,12 +296,12 @@ TEST_CASE("uses the first EXIF block with an orientation, wherever it is in the 
     CHECK(decode(png, kAnySize, 0).orientation == c.expected);
     ByteVector webp = encode_webp(drawn, {.exif = empty});
     chunks(webp, webp.size(), "EXIF", true);
-    claim(webp, 4, static_cast<uint16_t>(webp.size() - 8), true);
+    declare(webp, 4, static_cast<uint16_t>(webp.size() - 8), true);
     CHECK(decode(webp, kAnySize, 0).orientation == c.expected);
   }
 }
 
-TEST_CASE("ignores an EXIF chunk of a WebP whose header does not announce it") {
+TEST_CASE("ignores an EXIF chunk of a WebP whose header does not declare it") {
   ByteVector webp = encode_webp(gradient(kUprightWidth, kUprightHeight),
                                 {.exif = ExifBlock{.orientation = 6}.bytes()});
   CHECK(decode(webp, kAnySize, 0).orientation == 6);

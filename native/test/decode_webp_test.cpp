@@ -36,7 +36,7 @@ cv::Mat on_white(const cv::Mat& bgra) {
 
 TEST_SUITE_BEGIN("decode_webp");
 
-TEST_CASE("decodes lossless images exactly, lossy ones nearly, and transparency as white") {
+TEST_CASE("decodes lossless images exactly, lossy ones closely, and transparency as white") {
   for (const cv::Size size :
        {cv::Size(48, 36), cv::Size(47, 35), cv::Size(1, 1), cv::Size(200, 3)}) {
     const cv::Mat drawn = gradient(size.width, size.height), clear = with_alpha(drawn);
@@ -55,7 +55,7 @@ TEST_CASE("decodes lossless images exactly, lossy ones nearly, and transparency 
   }
 }
 
-TEST_CASE("places the first frame on the canvas, the rest of which is white") {
+TEST_CASE("places the first frame on a white canvas") {
   const cv::Size canvas(64, 50);
   const cv::Rect place(10, 6, 40, 30);
   const cv::Mat drawn = gradient(place.width, place.height);
@@ -70,7 +70,7 @@ TEST_CASE("places the first frame on the canvas, the rest of which is white") {
 TEST_CASE("applies the limits to the canvas of an animation") {
   const ByteVector file = encode_webp_frame(gradient(20, 20), {4000, 3000}, {0, 0}, 0);
   CHECK(decode(file, {.max_pixels = 12'000'000, .min_side = 3000}, 0).width == 4000);
-  const auto error = refusal([&] { decode(file, {.max_pixels = 11'999'999, .min_side = 1}, 0); });
+  const auto error = error_of([&] { decode(file, {.max_pixels = 11'999'999, .min_side = 1}, 0); });
   REQUIRE(error);
   CHECK(error->code == ErrorCode::kImageDimensions);
   CHECK(error->width == 4000);
@@ -86,7 +86,7 @@ TEST_CASE("accepts every file that libwebp's demuxer accepts") {
       encode_webp_frame(drawn, {64, 50}, {10, 6}, 0),
       encode_webp_frame(with_alpha(drawn), {64, 50}, {10, 6}, 0),
   };
-  const auto is_taken = [](const ByteVector& file) {
+  const auto is_accepted = [](const ByteVector& file) {
     const WebPData data = {file.data(), file.size()};
     WebPDemuxer* demuxer = WebPDemux(&data);
     if (demuxer == nullptr) return false;
@@ -101,25 +101,25 @@ TEST_CASE("accepts every file that libwebp's demuxer accepts") {
     WebPDemuxDelete(demuxer);
     return pixels != nullptr;
   };
-  size_t taken = 0, rejected = 0;
+  size_t accepted = 0, rejected = 0;
   for (const ByteVector& file : files) {
-    // Flips one bit of the headers and chunks after another.
+    // Flips each bit of the headers and chunks in turn.
     for (size_t bit = 8 * 12; bit < 8 * std::min<size_t>(file.size(), 100); ++bit) {
       ByteVector other = file;
       other[bit / 8] = static_cast<uint8_t>(other[bit / 8] ^ 1 << bit % 8);
-      const auto error = refusal([&] { decode(other, kAnySize, 0); });
+      const auto error = error_of([&] { decode(other, kAnySize, 0); });
       if (error && error->code == ErrorCode::kImageDimensions) continue;
       CAPTURE(&file - std::begin(files));
       CAPTURE(bit);
-      if (is_taken(other)) {
+      if (is_accepted(other)) {
         CHECK_FALSE(error);
-        ++taken;
+        ++accepted;
       } else {
         ++rejected;
       }
     }
   }
-  CHECK(taken > 100);
+  CHECK(accepted > 100);
   CHECK(rejected > 100);
 }
 
@@ -127,7 +127,7 @@ TEST_CASE("distinguishes damage from failed allocations, whatever errno was befo
   ByteVector file = encode_webp(gradient(40, 30));
   file.resize(file.size() - 20);
   errno = ENOMEM;
-  CHECK(refuses_with(ErrorCode::kImageDecodeFailed, [&] { decode(file, kAnySize, 0); }));
+  CHECK(fails_with(ErrorCode::kImageDecodeFailed, [&] { decode(file, kAnySize, 0); }));
 }
 
 TEST_SUITE_END();

@@ -42,7 +42,7 @@ TEST_CASE("keeps only the best of overlapping boxes, best first") {
     std::vector<Detection> found;
     std::vector<size_t> kept;
   };
-  const Box middle{5, 5, 10, 10}, around{0, 0, 20, 20};  // their overlap is a quarter
+  const Box middle{5, 5, 10, 10}, around{0, 0, 20, 20};  // intersection over union: 0.25
   const Case cases[] = {
       {"two pairs",
        0.4f,
@@ -51,9 +51,9 @@ TEST_CASE("keeps only the best of overlapping boxes, best first") {
         {{1, 0, 10, 10}, 0.9f},
         {{101, 1, 10, 10}, 0.6f}},
        {2, 1}},
-      {"as much overlap as the limit", 0.25f, {{around, 0.9f}, {middle, 0.8f}}, {0, 1}},
-      {"more than the limit", 0.24f, {{around, 0.9f}, {middle, 0.8f}}, {0}},
-      {"the second is suppressed, and suppresses not the third",
+      {"overlap at the limit", 0.25f, {{around, 0.9f}, {middle, 0.8f}}, {0, 1}},
+      {"overlap above the limit", 0.24f, {{around, 0.9f}, {middle, 0.8f}}, {0}},
+      {"a suppressed box does not suppress the third",
        0.4f,
        {{{0, 0, 10, 10}, 0.9f}, {{4, 0, 10, 10}, 0.8f}, {{8, 0, 10, 10}, 0.7f}},
        {0, 2}},
@@ -69,7 +69,7 @@ TEST_CASE("keeps only the best of overlapping boxes, best first") {
   }
 }
 
-TEST_CASE("compares only the best of very many candidates") {
+TEST_CASE("compares only the best 512 of many candidates") {
   std::vector<Detection> many;
   for (int i = 0; i < 5000; ++i) {
     many.push_back({{static_cast<float>(20 * i), 0, 10, 10}, static_cast<float>(i % 1000) / 1000});
@@ -105,18 +105,18 @@ TEST_CASE("accepts a face with a score of 0 to 1, a plausible size, and its cent
   };
   const Case cases[] = {
       {"an ordinary one", {50, 20, 40, 50}, 0.9f, true},
-      {"surely", {50, 20, 40, 50}, 1, true},
-      {"more than surely", {50, 20, 40, 50}, 1.001f, false},
-      {"less than not", {50, 20, 40, 50}, -0.001f, false},
+      {"score 1", {50, 20, 40, 50}, 1, true},
+      {"score above 1", {50, 20, 40, 50}, 1.001f, false},
+      {"score below 0", {50, 20, 40, 50}, -0.001f, false},
       {"cut by the left edge", {-19, 20, 40, 50}, 0.9f, true},
       {"more than half out at the left", {-21, 20, 40, 50}, 0.9f, false},
       {"more than half out at the bottom", {50, 76, 40, 50}, 0.9f, false},
-      {"as small as may be", {50, 20, 4, 4}, 0.9f, true},
+      {"the minimum size", {50, 20, 4, 4}, 0.9f, true},
       {"too narrow", {50, 20, 3.9f, 50}, 0.9f, false},
-      {"too low", {50, 20, 40, 3.9f}, 0.9f, false},
+      {"too flat", {50, 20, 40, 3.9f}, 0.9f, false},
       {"inside out", {90, 70, -40, -50}, 0.9f, false},
       {"twice the image, a close-up", {-100, -150, 400, 400}, 0.9f, true},
-      {"larger still", {-101, -150, 402, 400}, 0.9f, false},
+      {"more than twice the image", {-101, -150, 402, 400}, 0.9f, false},
   };
   for (const Case& c : cases) {
     CAPTURE(c.what);

@@ -36,7 +36,7 @@ struct Search {
   }
 };
 
-// Returns the face in a portrait() of that size.
+// Returns the box of the face in a portrait() of this size.
 Box middle_of(int size) {
   const float side = static_cast<float>(size) / 2.5f;
   const float start = (static_cast<float>(size) - side) / 2;
@@ -48,13 +48,14 @@ Box middle_of(int size) {
 TEST_SUITE_BEGIN("detection_passes");
 
 TEST_CASE(
-    "uses exactly the runs of all passes for an image without a face, and no more for noise") {
+    "uses the detector runs of all passes for an image without a face, at most the limit for "
+    "noise") {
   struct Case {
     cv::Size size;
     int runs;
   };
-  // 3 rotated + 8 enhanced + 1 padded (by the close detector) + 4 large tiles, and 25 small tiles
-  // from 900 pixels on; above 1400 the large ones are also rotated.
+  // 3 rotated + 8 enhanced + 1 padded (by the close detector) + 4 large tiles = 16. At 900 pixels
+  // and more, 25 small tiles are added; above 1400, the large tiles are also rotated.
   const Case cases[] = {
       {{1, 1}, 16}, {{899, 20}, 16}, {{900, 20}, 41}, {{1, 40000}, 53}, {{1600, 1200}, 53}};
   for (const Case& c : cases) {
@@ -70,7 +71,7 @@ TEST_CASE(
   CHECK(noise.finder.detector_runs() <= kMaxDetectorRuns);
 }
 
-TEST_CASE("detects nothing more after the limit of runs") {
+TEST_CASE("detects nothing after the maximum number of runs") {
   const cv::Mat image = portrait(1, 300);
   Search search(image);
   Finder& finder = search.finder;
@@ -83,7 +84,7 @@ TEST_CASE("detects nothing more after the limit of runs") {
   CHECK(finder.detector_runs() == kMaxDetectorRuns);
 }
 
-TEST_CASE("drops a false detection, and uses one run for an unclear face, next to an upright one") {
+TEST_CASE("drops a false detection next to an upright face after one detector run") {
   Search search(decode(sample(1), {}, 0).bgr);
   Finder& finder = search.finder;
   const auto detections = search.detect();
@@ -98,7 +99,7 @@ TEST_CASE("drops a false detection, and uses one run for an unclear face, next t
 }
 
 TEST_CASE(
-    "what only the detector could confirm is dropped when its runs are used up, and that is told") {
+    "drops and reports a face that only the detector could confirm after its runs are used up") {
   const cv::Mat image = portrait(1, 500);
   Search search(image);
   Finder& finder = search.finder;
@@ -111,7 +112,7 @@ TEST_CASE(
   CHECK(finder.was_cut_short());
 }
 
-TEST_CASE("confirms a face in the same way whatever was confirmed before it") {
+TEST_CASE("confirms a face in the same way, whatever was confirmed before") {
   cv::Mat both;
   cv::hconcat(portrait(1, 500), rotated(View(portrait(3, 500)), 2).bgr, both);
   const Detection upright{.box = middle_of(500), .score = 0.99f};
@@ -127,7 +128,7 @@ TEST_CASE("confirms a face in the same way whatever was confirmed before it") {
   CHECK(after->face.points == alone->face.points);
 }
 
-TEST_CASE("reverts a second look that found the landmarks of the neighbour, in any order") {
+TEST_CASE("restores the first landmarks if the second ones are the neighbour's, in any order") {
   const auto face_at = [](float x) {
     FoundFace face;
     face.detection = {.box = {x, 0, 100, 120}, .score = 1};
@@ -137,12 +138,13 @@ TEST_CASE("reverts a second look that found the landmarks of the neighbour, in a
     }
     return face;
   };
-  const FoundFace sure = face_at(100);
+  const FoundFace correct = face_at(100);
   FoundFace misled = face_at(0);
   misled.first_points = misled.points;
-  misled.points = sure.points;
-  for (std::vector<FoundFace> faces : {std::vector{sure, misled}, std::vector{misled, sure}}) {
-    undo_looks_at_neighbours(faces);
+  misled.points = correct.points;
+  for (std::vector<FoundFace> faces :
+       {std::vector{correct, misled}, std::vector{misled, correct}}) {
+    restore_first_landmarks(faces);
     keep_one_of_each(faces, off_centre);
     REQUIRE(faces.size() == 2);
     CHECK(faces[0].points != faces[1].points);

@@ -27,7 +27,7 @@ void require(bool done, const char* what) {
   if (!done) throw std::runtime_error(std::string("libwebp did not ") + what);
 }
 
-// Owns the file of a mux, and deletes it.
+// Returns the file of a mux, and deletes the mux.
 ByteVector assembled(WebPMux* mux) {
   WebPData whole;
   require(WebPMuxAssemble(mux, &whole) == WEBP_MUX_OK, "assemble the file");
@@ -41,7 +41,7 @@ ByteVector with_exif(const ByteVector& file, const ByteVector& exif) {
   const WebPData image = {file.data(), file.size()}, chunk = {exif.data(), exif.size()};
   WebPMux* mux = WebPMuxCreate(&image, 1);
   require(mux != nullptr && WebPMuxSetChunk(mux, "EXIF", &chunk, 1) == WEBP_MUX_OK,
-          "take the EXIF block");
+          "accept the EXIF block");
   return assembled(mux);
 }
 
@@ -82,7 +82,7 @@ double largest_difference(const cv::Mat& a, const cv::Mat& b) {
   return cv::norm(a, b, cv::NORM_INF);
 }
 
-// An error of the library prints and ends the test program, which is right here.
+// If the library fails, it prints an error and ends the test program.
 ByteVector encode_jpeg(const cv::Mat& image, const JpegOptions& options) {
   jpeg_compress_struct info = {};
   jpeg_error_mgr errors = {};
@@ -104,7 +104,7 @@ ByteVector encode_jpeg(const cv::Mat& image, const JpegOptions& options) {
   }
   jpeg_set_quality(&info, options.quality, TRUE);
   for (int i = 0; i < info.num_components; ++i) {
-    // The black of four inks is sampled like the first component.
+    // Black, the fourth ink, is sampled like the first component.
     const cv::Size samples = i % 3 == 0 ? options.luma : options.colours;
     info.comp_info[i].h_samp_factor = samples.width;
     info.comp_info[i].v_samp_factor = samples.height;
@@ -264,12 +264,12 @@ ByteVector encode_webp_frame(const cv::Mat& image, cv::Size canvas, cv::Point at
       frame.x_offset = at.x;
       frame.y_offset = at.y;
     }
-    require(WebPMuxPushFrame(mux, &frame, 1) == WEBP_MUX_OK, "take the frame");
+    require(WebPMuxPushFrame(mux, &frame, 1) == WEBP_MUX_OK, "accept the frame");
   }
   const WebPMuxAnimParams params = {.bgcolor = background, .loop_count = 0};
   require(WebPMuxSetAnimationParams(mux, &params) == WEBP_MUX_OK &&
               WebPMuxSetCanvasSize(mux, canvas.width, canvas.height) == WEBP_MUX_OK,
-          "take the canvas");
+          "accept the canvas");
   return assembled(mux);
 }
 
@@ -285,7 +285,7 @@ std::vector<uint8_t> ExifBlock::bytes() const {
       u16(static_cast<uint16_t>(value >> (little_endian ? shift : 16 - shift) & 0xFFFF));
     }
   };
-  // A value is in the first of the four bytes, in either byte order.
+  // A value shorter than four bytes is in the first of them, in either byte order.
   const auto entry = [&](uint16_t its_tag, uint16_t its_type, uint16_t value, uint32_t count) {
     u16(its_tag);
     u16(its_type);
@@ -297,9 +297,9 @@ std::vector<uint8_t> ExifBlock::bytes() const {
   };
   u16(little_endian ? 0x4949 : 0x4D4D);
   u16(magic);
-  u32(claimed_start.value_or(8));
+  u32(declared_start.value_or(8));
   const size_t entries = static_cast<size_t>(entries_before) + orientations_before.size() + 1;
-  u16(claimed_count.value_or(static_cast<uint16_t>(entries)));
+  u16(declared_count.value_or(static_cast<uint16_t>(entries)));
   for (int i = 0; i < entries_before; ++i) entry(static_cast<uint16_t>(0x0100 + i), 3, 7, 1);
   for (const uint16_t other : orientations_before) entry(tag, 3, other, 1);
   entry(tag, type, orientation, values);
@@ -318,7 +318,7 @@ bool is_part_of(const View& view, const DecodedImage& whole, cv::Rect part) {
                                             cvCeil(wanted.y + wanted.height - 0.01f))) &
                          cv::Rect({}, whole.bgr.size());
   if (std::abs(place.scale() - 1) > 1e-4 || (seen & shown) != shown) return false;
-  // Pixels beyond it are interpolated from one side at its edge.
+  // Compares only `shown`: at the edge of the view, colours are interpolated from one side only.
   return cv::norm(view.bgr(shown - seen.tl()), whole.bgr(shown), cv::NORM_INF) <= 0;
 }
 

@@ -9,8 +9,8 @@
 namespace facematch::testing {
 namespace {
 
-// Four centres along the first four axes, of different lengths, because only the direction may
-// count.
+// Returns a pack with four centres along the first four axes. Their lengths differ, because only
+// the direction may matter.
 Pack cohort_pack(const TemporaryFolder& folder, int highest) {
   ByteVector bytes(size_t{4} * 8, 0);
   for (size_t i = 0; i < 4; ++i) bytes[i * 8 + i] = static_cast<uint8_t>(20 * (i + 1));
@@ -34,7 +34,7 @@ TEST_CASE(
     "computes the cohort score as the weighted mean of the highest cosines, the same on every "
     "CPU") {
   const TemporaryFolder folder;
-  // 9 is more than there are.
+  // 9 exceeds the number of centres.
   for (const auto& [highest, expected] : {std::pair{1, 0.8}, {2, 0.7}, {4, 0.35}, {9, 0.35}}) {
     Pack pack = cohort_pack(folder, highest);
     CAPTURE(highest);

@@ -1,4 +1,4 @@
-// Families of detectors: how their outputs are decoded to boxes, and which outputs a net must have.
+// Tests of detector families: how outputs are decoded to boxes, and which outputs a net must have.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -17,7 +17,7 @@ namespace {
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
-// Not square, so that swapped axes would show.
+// Not square, so that swapped axes are detected.
 const cv::Size kInput(96, 64);
 
 DetectorSpec spec_of(const char* family, cv::Size whole = kInput) {
@@ -36,7 +36,7 @@ DetectorSpec spec_of(const char* family, cv::Size whole = kInput) {
 
 using Numbers = std::vector<float>;
 
-// Returns outputs of a net that finds nothing, into which a test writes.
+// Outputs of a net that finds nothing; a test writes faces into them.
 class RawOutputs {
  public:
   explicit RawOutputs(DetectorSpec spec, cv::Size input = {})
@@ -53,7 +53,7 @@ class RawOutputs {
       values_.emplace_back(rows * output.columns, logits ? -kInfinity : 0.0f);
       columns_.push_back(output.columns);
     }
-    // Two equal classes would be half a face each.
+    // Makes the background certain, because two equal classes mean a probability of 0.5.
     const size_t other = family == "retinaface_joined" ? 4 : 0;
     if (family.starts_with("retinaface"))
       for (size_t at = other; at < values_[0].size(); at += columns_[0]) values_[0][at] = 1;
@@ -95,8 +95,8 @@ void check_box(const Box& box, const Box& expected) {
   CHECK(box.height == doctest::Approx(expected.height).epsilon(0.001));
 }
 
-// A net of one stride that takes bright cells for faces of three cells. The order and names of its
-// outputs give no hint of their meaning.
+// Returns a net with one stride that detects a face of three cells at each bright cell. The order
+// and the names of its outputs do not show their meaning.
 TinyNet bright(std::vector<int64_t> input, bool with_batch = true) {
   constexpr int kStride = 32;
   const auto output = [&](const char* name, std::vector<float> numbers) {
@@ -143,12 +143,13 @@ TEST_SUITE_BEGIN("families");
 TEST_CASE("rejects an unknown family with the list of names") {
   for (const char* name : {"", "haar", "RFB", "rfb ", "yunet2"}) {
     CAPTURE(name);
-    const auto error = refusal([&] { detector_family(name); });
+    const auto error = error_of([&] { detector_family(name); });
     REQUIRE(error);
-    CHECK(error->message.find("\"" + std::string(name) +
-                              "\"; there are blazeface, retinaface, retinaface_joined, rfb, scrfd, "
-                              "scrfd_maps, ssd_decoded, yolov5_decoded, yolov5_face, "
-                              "yolov8_decoded, yolov8_face, yunet") != std::string::npos);
+    CHECK(error->message.find(
+              "\"" + std::string(name) +
+              "\"; known families: blazeface, retinaface, retinaface_joined, rfb, scrfd, "
+              "scrfd_maps, ssd_decoded, yolov5_decoded, yolov5_face, "
+              "yolov8_decoded, yolov8_face, yunet") != std::string::npos);
   }
 }
 
@@ -179,21 +180,20 @@ TEST_CASE("returns the outputs of a family for an input, in the order of the man
       {"yolov5_decoded", kInput, "boxes 0: 252x16, "},
       {"yolov8_face", kInput, "grids 8: 0x12, grids 16: 0x6, grids 32: 0x3, "},
       {"yolov8_decoded", kInput, "boxes 0: 0x126, "},
-      // Cells that extend beyond the input count.
+      // Cells that extend beyond the input are included.
       {"retinaface", {90, 60}, "scores 0: 252x2, boxes 0: 252x4, "},
   };
   for (const Case& c : cases) {
-    std::string said;
+    std::string described;
     for (const OutputShape& output : detector_family(c.family).outputs(spec_of(c.family), c.input))
-      said += std::string(output.member) + " " + std::to_string(output.stride) + ": " +
-              std::to_string(output.rows) + "x" + std::to_string(output.columns) + ", ";
-    CHECK(said == c.expected);
-    // Outputs of a net that finds nothing give no box.
+      described += std::string(output.member) + " " + std::to_string(output.stride) + ": " +
+                   std::to_string(output.rows) + "x" + std::to_string(output.columns) + ", ";
+    CHECK(described == c.expected);
     CHECK(RawOutputs(spec_of(c.family), c.input).decoded(0.01f).empty());
   }
 }
 
-TEST_CASE("decodes one row of the outputs to one box, at its place") {
+TEST_CASE("decodes one row of the outputs to one box at the right place") {
   struct Case {
     const char* what;
     RawOutputs outputs;
@@ -209,7 +209,7 @@ TEST_CASE("decodes one row of the outputs to one box, at its place") {
     RawOutputs outputs(spec_of("yunet"));
     return outputs.row(grid, row, {1}).row(3 + grid, row, {0.81f}).row(6 + grid, row, t);
   };
-  // Its 0.5 is 0.7 here: odds of 3 become odds of 7.
+  // blazeface.cpp adds an offset to the logit, so odds of 3 become odds of 7.
   const auto blaze = [](size_t row, Numbers box) {
     return RawOutputs(spec_of("blazeface")).row(0, row, box).row(1, row, {std::log(3.0f)});
   };
@@ -218,7 +218,7 @@ TEST_CASE("decodes one row of the outputs to one box, at its place") {
   const auto scrfd = [](size_t grid, size_t row, Numbers sides) {
     return RawOutputs(spec_of("scrfd")).row(grid, row, {0.75f}).row(3 + grid, row, sides);
   };
-  // In the grid of stride 16, of 6 x 4 cells.
+  // Writes to the grid of stride 16, which has 6 x 4 cells.
   const auto maps = [](size_t anchor, size_t y, size_t x, float score) {
     RawOutputs outputs(spec_of("scrfd_maps"));
     const size_t cell = y * 6 + x;
@@ -244,7 +244,7 @@ TEST_CASE("decodes one row of the outputs to one box, at its place") {
   const auto ssd = [](size_t row, Numbers corners) {
     return RawOutputs(spec_of("ssd_decoded")).row(0, row, {0.1f, 0.9f}).row(1, row, corners);
   };
-  // Logits of the centre and the sides, of an objectness of 15/16, and of 0.96 for a face.
+  // Logits of centre and sides, of an objectness of 15/16, and of a face score of 0.96.
   const auto yolo5 = [](size_t grid, size_t row, Numbers t) {
     Numbers numbers = {t[0], t[1], t[2], t[3], std::log(15.0f)};
     numbers.resize(16, kNan);
@@ -257,7 +257,7 @@ TEST_CASE("decodes one row of the outputs to one box, at its place") {
     numbers[15] = 0.947368f;
     return RawOutputs(spec_of("yolov5_decoded")).row(0, row, numbers);
   };
-  // In the grid of stride 16, of 6 x 4 cells: sides of 1, 2, 3 and half of 4 and 5 cells.
+  // Writes to the grid of stride 16, which has 6 x 4 cells: sides of 1, 2, 3 and 4.5 cells.
   const auto yolo8 = [](size_t y, size_t x) {
     RawOutputs outputs(spec_of("yolov8_face"));
     const auto put = [&](size_t number, float logit) {
@@ -276,17 +276,18 @@ TEST_CASE("decodes one row of the outputs to one box, at its place") {
   const Numbers grown = {0.25f, -0.5f, std::log(1.5f), std::log(2.0f)};
   const Numbers ones = {1, 1, 1, 1}, face = {0, 0, 10, 20};
   const float sevenths = 7.0f / 8;
-  // For RFB at 320 x 240 the third grid has 10 x 8 cells of two priors, the last 5 x 4 of three.
+  // For RFB at 320 x 240, the third grid has 10 x 8 cells with two priors; the last has 5 x 4 with
+  // three.
   Case cases[] = {
       {"rfb: the first", rfb(0), {-1, -1, 10, 10}},
       {"rfb: the third, whose rows share the height", rfb(4220), {-16, 13, 64, 64}},
       {"rfb: the last one, no higher than the input", rfb(4419), {160, 90, 256, 240}},
-      {"rfb: moved by tenths of itself", rfb(0, {10, -5, 0, 0}), {9, -6, 10, 10}},
+      {"rfb: moved by tenths of its size", rfb(0, {10, -5, 0, 0}), {9, -6, 10, 10}},
       {"rfb: grown by fifths of a logarithm",
        rfb(0, {0, 0, 5, -5}),
        {-9.59f, 2.16f, 27.18f, 3.68f}},
       {"rfb: a narrower input has fewer columns", rfb(90, {0}, {240, 240}), {-1, 7, 10, 10}},
-      {"rfb: in a lower one cells keep their pixels",
+      {"rfb: in a lower input, cells keep their size",
        rfb(3260, {0}, {320, 184}),
        {-16, 13, 64, 64}},
 
@@ -344,13 +345,12 @@ TEST_CASE("decodes one row of the outputs to one box, at its place") {
   }
 }
 
-TEST_CASE("returns no face for impossible numbers") {
-  // 449: the smallest integer whose exponential overflows a float by RetinaFace's variance, 89 by
-  // YuNet's.
+TEST_CASE("returns no face for invalid numbers") {
+  // 449 is the minimum integer whose exponential, with RetinaFace's variance, overflows a float.
   constexpr std::array kHostile = {kNan, kInfinity, -kInfinity, 1e38f, -1e38f, 449.0f, -449.0f};
   struct Case {
     const char* family;
-    std::vector<std::pair<size_t, Numbers>> scores;  // in which outputs
+    std::vector<std::pair<size_t, Numbers>> scores;  // output, numbers
     size_t boxes, row;
     Numbers ordinary;
   };
@@ -386,14 +386,14 @@ TEST_CASE("returns no face for impossible numbers") {
   }
 }
 
-TEST_CASE("returns no face for impossible numbers in maps") {
+TEST_CASE("returns no face for invalid numbers in maps") {
   for (const float value : {kNan, kInfinity, -kInfinity, 1e38f, -1e38f}) {
     for (size_t side = 0; side < 5; ++side) {
       CAPTURE(value);
       CAPTURE(side);
       RawOutputs outputs(spec_of("scrfd_maps"));
       outputs.number(1, 8, 0.9f);
-      // In the grid of stride 16, of 6 x 4 cells, the planes of the first anchor.
+      // Writes to the planes of the first anchor, in the grid of stride 16 with 6 x 4 cells.
       for (size_t i = 0; i < 4; ++i) outputs.number(4, i * 24 + 8, i == side ? value : 1);
       auto found = outputs.decoded();
       std::erase_if(found, [](const Detection& d) { return !is_possible(d, kInput); });
@@ -402,7 +402,7 @@ TEST_CASE("returns no face for impossible numbers in maps") {
   }
 }
 
-TEST_CASE("finds a bright square, with a net of fixed and of open sides") {
+TEST_CASE("finds a bright square with fixed and with dynamic input sides") {
   // The cell of 32 pixels in the sixth column and the third row of the net's input.
   cv::Mat image(192, 256, CV_8UC3, cv::Scalar::all(20));
   image(cv::Rect(160, 64, 32, 32)) = cv::Scalar::all(250);
@@ -414,8 +414,8 @@ TEST_CASE("finds a bright square, with a net of fixed and of open sides") {
   const Case cases[] = {
       {"fixed sides, rank 3", {1, 3, 192, 256}, true},
       {"fixed sides, rank 2", {1, 3, 192, 256}, false},
-      {"open sides, rank 3", {1, 3, -1, -1}, true},
-      {"open batch and sides, rank 2", {-1, 3, -1, -1}, false},
+      {"dynamic sides, rank 3", {1, 3, -1, -1}, true},
+      {"dynamic batch and sides, rank 2", {-1, 3, -1, -1}, false},
   };
   for (const Case& c : cases) {
     CAPTURE(c.what);
@@ -429,14 +429,14 @@ TEST_CASE("finds a bright square, with a net of fixed and of open sides") {
       const float x = static_cast<float>(160 - part.x) - side;
       check_box(found[0].box, {x, 64 - side, 2 * side, 2 * side});
     }
-    // For an upright image the input of a net with open sides is no larger than needed.
+    // For a tall image, the input of a net with dynamic sides is no larger than needed.
     const bool open = c.input.back() < 0;
     CHECK((*tiny).frame_for({100, 200}) == (open ? cv::Size(96, 192) : cv::Size(256, 192)));
     CHECK((*tiny).detect(cv::Mat(200, 100, CV_8UC3, cv::Scalar::all(20)), 0.7f).empty());
   }
 }
 
-TEST_CASE("reads a score just above 1, as quantised nets return it, as 1, and drops higher ones") {
+TEST_CASE("clamps a score just above 1, as quantised nets return it, and drops higher ones") {
   const cv::Mat white(192, 256, CV_8UC3, cv::Scalar::all(255));
   for (const float score : {1.0f, 1.008f, 1.2f}) {
     TinyNet net = bright({1, 3, 192, 256});
@@ -447,7 +447,7 @@ TEST_CASE("reads a score just above 1, as quantised nets return it, as 1, and dr
   }
 }
 
-TEST_CASE("rejects outputs that are not those of the family, with the reason") {
+TEST_CASE("rejects outputs that do not fit the family, and states the reason") {
   const TinyNet open = bright({1, 3, -1, -1});
   TinyNet turned = open, counting = open;
   turned.outputs[0].shape = {1, 4, -1};
@@ -457,7 +457,7 @@ TEST_CASE("rejects outputs that are not those of the family, with the reason") {
     const char* what;
     const TinyNet& net;
     std::vector<std::string> outputs;
-    const char* said;
+    const char* message;
   };
   const Case cases[] = {
       {"in order", open, {"443", "460"}, nullptr},
@@ -472,9 +472,9 @@ TEST_CASE("rejects outputs that are not those of the family, with the reason") {
       {"missing",
        open,
        {"443", "446"},
-       "no output \"446\"; there are \"460\", \"443\", \"points\""},
-      {"too few", open, {"443"}, "it must name 2 outputs"},
-      {"as many numbers, in another order",
+       "no output \"446\"; available: \"460\", \"443\", \"points\""},
+      {"too few", open, {"443"}, "the manifest must name 2 outputs"},
+      {"the same number of values, in another order",
        turned,
        {"443", "460"},
        "has the shape 1×4×48 instead of 48×4"},
@@ -484,9 +484,9 @@ TEST_CASE("rejects outputs that are not those of the family, with the reason") {
     CAPTURE(c.what);
     DetectorSpec spec = bright_spec();
     spec.outputs = c.outputs;
-    const auto error = refusal([&] { const TinyDetector tiny(c.net, spec); });
-    REQUIRE(error.has_value() == (c.said != nullptr));
-    if (error) CHECK(error->message.find(c.said) != std::string::npos);
+    const auto error = error_of([&] { const TinyDetector tiny(c.net, spec); });
+    REQUIRE(error.has_value() == (c.message != nullptr));
+    if (error) CHECK(error->message.find(c.message) != std::string::npos);
   }
 }
 

@@ -31,7 +31,7 @@ bool is_finite(const Similarity& t) {
 
 TEST_SUITE_BEGIN("geometry");
 
-TEST_CASE("recovers a known transform from five points, and undoes it by its inverse") {
+TEST_CASE("recovers a known transform from five points, and inverts it") {
   for (const float degrees : {-179.0f, -90.0f, -30.0f, 0.0f, 1.0f, 45.0f, 120.0f, 180.0f}) {
     for (const float scale : {0.05f, 1.0f, 7.5f}) {
       for (const Point shift : {Point(0, 0), Point(-300, 17), Point(5000, 4000)}) {
@@ -77,7 +77,7 @@ TEST_CASE("returns a finite transform for degenerate points") {
   using Five = std::array<Point, 5>;
   const auto same = [](Point p) { return Five{p, p, p, p, p}; };
   const Five line = {Point(0, 0), Point(1, 1), Point(2, 2), Point(3, 3), Point(4, 4)};
-  // Horizontal against vertical, so that dot and cross product are both 0.
+  // The sums of the dot and of the cross products of these two are both 0.
   const Five cross = {Point(-1, 0), Point(1, 0), Point(0, 0), Point(0, -1), Point(0, 1)};
   const Five balanced = {Point(-1, 0), Point(1, 0), Point(0, 0), Point(0, 1), Point(0, -1)};
   const std::pair<Five, Five> cases[] = {
@@ -133,7 +133,7 @@ TEST_CASE(
 }
 
 TEST_CASE("averages pixels instead of skipping them when it shrinks") {
-  // A chessboard of single pixels: sampled it flickers between 0 and 255, averaged it is grey.
+  // A chessboard of single pixels: its average is grey, while samples are 0 or 255.
   cv::Mat board(800, 800, CV_8UC3);
   for (int y = 0; y < board.rows; ++y) {
     for (int x = 0; x < board.cols; ++x) {
@@ -164,7 +164,7 @@ TEST_CASE("does not blend the edge of a crop inside the image with the outside c
   }
 }
 
-TEST_CASE("keeps every point where the transform says when it shrinks") {
+TEST_CASE("moves every point as the transform defines when it shrinks") {
   const cv::Mat drawn = gradient(1000, 700);
   for (const float scale : {0.5f, 0.3f, 0.2f, 0.101f}) {
     for (const float roll : {0.0f, 0.2f, -0.5f}) {
@@ -199,7 +199,7 @@ TEST_CASE("warps images beyond 16-bit coordinates like others") {
 }
 
 TEST_CASE("warps an image a hundred thousand times as wide as high like others") {
-  // White with one black rectangle, which must appear where the transform says.
+  // A black rectangle on white must appear where the transform places it.
   cv::Mat strip(1, 200'000, CV_8UC3, cv::Scalar::all(255));
   strip.colRange(100'000, 101'000).setTo(cv::Scalar::all(0));
   const float scale = 64.0f / 200'000;

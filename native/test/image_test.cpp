@@ -37,7 +37,7 @@ TEST_CASE("decodes a JPEG no finer than requested, and never coarser again") {
   CHECK(image.decode_part({kAll, 0.4f}).longer_side() == 800);
   CHECK(image.decode_part({kAll, 0.5f}).longer_side() == 800);
   CHECK(image.decode_part({kAll, 0.6f}).longer_side() == 1600);
-  // No other level has more.
+  // The file has no more pixels.
   CHECK(image.decode_part({kAll, 8}).longer_side() == 1600);
   CHECK(image.shrink_whole(100'000).longer_side() == 1600);
   // An existing level does not change.
@@ -45,7 +45,7 @@ TEST_CASE("decodes a JPEG no finer than requested, and never coarser again") {
   CHECK(image.shrink_whole(400).scale() == doctest::Approx(400.0 / 1600));
 }
 
-TEST_CASE("whole() returns the same, whatever was decoded before") {
+TEST_CASE("whole() returns the same pixels, whatever was decoded before") {
   const ByteVector file = encode_jpeg(gradient(1600, 1200));
   Image image(file, kAnySize, 200);
   const View before = image.whole();
@@ -57,7 +57,7 @@ TEST_CASE("whole() returns the same, whatever was decoded before") {
   CHECK(image.whole().scale() == before.scale());
 }
 
-TEST_CASE("crops the same place in enough pixels, in whichever order parts are decoded") {
+TEST_CASE("crops the same area with enough pixels, in whatever order parts are decoded") {
   const ByteVector file = encode_jpeg(gradient(1600, 1200));
   struct Wanted {
     Point centre;
@@ -83,7 +83,7 @@ TEST_CASE("crops the same place in enough pixels, in whichever order parts are d
   }
 }
 
-TEST_CASE("decodes the whole image after some passes for parts") {
+TEST_CASE("decodes the whole image after three passes for parts") {
   const ByteVector file = encode_jpeg(gradient(1600, 1200));
   Image image(file, kAnySize, 200);
   for (const float y : {0.0f, 300.0f, 600.0f}) {
@@ -92,7 +92,7 @@ TEST_CASE("decodes the whole image after some passes for parts") {
   CHECK(image.decode_part({{0, 900, 100, 100}, 1}).longer_side() == 1600);
 }
 
-TEST_CASE("crops from the smallest level that has twice the pixels") {
+TEST_CASE("crops from the smallest copy with at least twice the pixels") {
   Image image(cv::Mat(1200, 1600, CV_8UC3, cv::Scalar::all(100)));
   CHECK(image.decode_part({kAll, 0.1f}).longer_side() == 1600);
   image.shrink_whole(400);
@@ -100,19 +100,19 @@ TEST_CASE("crops from the smallest level that has twice the pixels") {
   CHECK(image.decode_part({kAll, 0.126f}).longer_side() == 1600);
 }
 
-TEST_CASE("reads a huge image once: all levels come from one of 1600 pixels") {
-  // Above that the pixels do not change.
+TEST_CASE("makes all copies of a huge image from one of 1600 pixels") {
+  // An image of less than 3200 pixels is not huge and keeps its pixels.
   CHECK(Image(cv::Mat(20, 3199, CV_8UC3)).whole().longer_side() == 3199);
   Image image(cv::Mat(2400, 3200, CV_8UC3, cv::Scalar::all(100)));
   const View base = image.whole();
   CHECK(base.longer_side() == 1600);
   CHECK(image.shrink_whole(1600).bgr.data == base.bgr.data);
   CHECK(image.shrink_whole(480).scale() == doctest::Approx(480.0 / 3200));
-  // For a detector that needs more.
+  // A detector that needs more than 1600 pixels gets all of them.
   CHECK(Image(encode_jpeg(gradient(3200, 20)), kAnySize, 1601).whole().longer_side() == 3200);
 }
 
-TEST_CASE("shows twice the box in a close-up, whichever copy it was cropped from") {
+TEST_CASE("shows twice the box in a close-up, from whichever copy it is cropped") {
   Image image(cv::Mat(2400, 3200, CV_8UC3, cv::Scalar::all(100)));
   image.shrink_whole(480);
   for (const float roll : {0.0f, 90.0f, -30.0f}) {
@@ -128,7 +128,7 @@ TEST_CASE("shows twice the box in a close-up, whichever copy it was cropped from
 }
 
 TEST_CASE(
-    "keeps the coarse copy, and reports it, when the time is used up during a finer decoding") {
+    "keeps and reports the coarse copy when the time is used up while a finer one is decoded") {
   const ByteVector file = encode_jpeg(gradient(1600, 1200));
   const Budget little(30);
   Image image(file, kAnySize, 200, little);

@@ -1,4 +1,4 @@
-// PReLU on bytes and unsigned weights: runtime/int8.
+// Tests of runtime/int8: PReLU on bytes, and unsigned weights.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -31,7 +31,7 @@ uint8_t expected(const Case& prelu, uint8_t x, size_t channel) {
       std::clamp(std::floor(factor * distance + 0.5) + prelu.y_zero, 0.0, 255.0));
 }
 
-// As many fractional bits as leave room for `largest`, as in models/prepare.
+// Uses the maximum number of fractional bits for factors up to `largest`, like models/prepare.
 Case random_case(Random& random, size_t channels, float largest) {
   const int bits = std::min(15, static_cast<int>(std::floor(std::log2(32767 / largest))));
   const auto factor = [&] {
@@ -51,8 +51,8 @@ std::vector<uint8_t> every_byte(size_t channels) {
 
 std::string int8_net() { return project_root() / "models/packs/int8/embed.onnx"; }
 
-// Opens the pack's net in a separate session. `optimised`, if given, is a file for the graph as the
-// runtime runs it.
+// Opens the pack's net in a separate session. `optimised`: if given, the runtime writes its
+// optimised graph to this file.
 ort::Session open(ort::OperatorDomain* operators, const std::string& optimised = {}) {
   ort::Options options;
   options.set_threads(1, 1);
@@ -74,7 +74,7 @@ size_t count(const std::string& text, const std::string& word) {
   return found;
 }
 
-// Writes parts of an ONNX file: the fields that are read, by their numbers in onnx.proto.
+// The next functions write parts of an ONNX file, with field numbers from onnx.proto.
 std::string field(int number, const std::string& content) {
   return std::string(1, static_cast<char>(number << 3 | 2)) + static_cast<char>(content.size()) +
          content;
@@ -103,8 +103,7 @@ constexpr char kUint8 = 2, kInt8 = 3;
 
 TEST_SUITE_BEGIN("int8");
 
-TEST_CASE(
-    "every byte of every channel becomes what the formula says, by either path, or in place") {
+TEST_CASE("maps every byte of every channel by the formula, on both code paths and in place") {
   std::vector<Case> cases;
   Random random(5);
   for (const size_t channels : {1, 7, 16, 33, 64, 512}) {
@@ -112,7 +111,7 @@ TEST_CASE(
       cases.push_back(random_case(random, channels, largest));
     }
   }
-  // The largest distances, factors and zeros must not overflow.
+  // The maximum distances, factors and zero points must not overflow.
   constexpr uint8_t kEnds[] = {0, 255};
   for (const float largest : {32767.0f / 32768, 32767.0f / 2048}) {
     for (const float up : {largest, -largest}) {
@@ -153,7 +152,7 @@ TEST_CASE("rejects factors that do not fit in 16 bits") {
 }
 
 TEST_CASE(
-    "a net gives the same numbers, bit for bit, by the operator and by what its file defines") {
+    "runs a net with the same result, bit for bit, with our operator and with the file's own one") {
   std::vector<float> input(size_t{3} * 112 * 112), fast(512);
   Random random(7);
   for (float& v : input) v = random.between(-1, 1);
@@ -181,7 +180,7 @@ TEST_CASE("runs our operator, not the one that the file defines") {
   CHECK(rounds(own_operators()) <= 1);
 }
 
-TEST_CASE("moves weights and zero points of ONNX Runtime's own convolution up by 128") {
+TEST_CASE("adds 128 to weights and zero points of ONNX Runtime's own convolution") {
   const std::string others = tensor("table", kInt8, "\x05") + tensor("yz", kUint8, "\x05");
   const std::string zero(1, '\0');
   bool any = false;
@@ -192,7 +191,7 @@ TEST_CASE("moves weights and zero points of ONNX Runtime's own convolution up by
   CHECK(any);
 }
 
-TEST_CASE("changes nothing else of a net") {
+TEST_CASE("leaves other nets unchanged") {
   const std::string files[] = {model(convolution("") + tensor("w", kInt8, "\x01")),
                                model(convolution("com.microsoft") + tensor("w", kUint8, "\x01")),
                                "", "no net"};

@@ -69,13 +69,13 @@ Instability instabilities(const cv::Mat& bgr, const Box& box) {
           instability(landmarker, bgr, box, points, thorough_perturbations())};
 }
 
-// Returns the face in upright_face().
+// Box of the face in upright_face().
 constexpr Box kMiddle{105, 100, 90, 100};
 
 cv::Mat upright_face(int number) { return portrait(number, 300, 3); }
 
-// Instability of nearly all upright faces is below the first limit, of nearly everything else above
-// the second.
+// The instability of nearly all upright faces is below kLimit, that of nearly everything else above
+// kMinElsewhere.
 constexpr float kLimit = 0.023f;
 constexpr float kMinElsewhere = 0.02f;
 
@@ -152,7 +152,8 @@ TEST_CASE("template_error() depends on the shape alone, not on position, size or
 }
 
 TEST_CASE(
-    "finds landmarks of a rotated face stable if it knows the rotation, and unstable otherwise") {
+    "measures stable landmarks on a rotated face if the rotation is known, otherwise unstable "
+    "ones") {
   const Landmarker& landmarker = default_engine().landmarker;
   for (const int number : {1, 2, 3, 5}) {
     CAPTURE(number);
@@ -162,8 +163,8 @@ TEST_CASE(
       CAPTURE(quarters);
       const View view = rotated(upright, quarters);
       const Box box = moved(kMiddle, view.to_image.inverse());
-      const auto told = landmarker.find(view.bgr, box, true, 90 * static_cast<float>(quarters));
-      CHECK(instability(landmarker, view.bgr, box, told, thorough_perturbations()) < kLimit);
+      const auto known = landmarker.find(view.bgr, box, true, 90 * static_cast<float>(quarters));
+      CHECK(instability(landmarker, view.bgr, box, known, thorough_perturbations()) < kLimit);
       if (quarters == 0) continue;
       const Instability after = instabilities(view.bgr, box);
       CHECK(after.thorough > kMinElsewhere);
@@ -173,7 +174,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("finds landmarks without a face unstable") {
+TEST_CASE("measures unstable landmarks where there is no face") {
   const cv::Mat grey(300, 300, CV_8UC3, cv::Scalar::all(128));
   for (const cv::Mat& image : {grain(300, 300, CV_8UC3), grey, gradient(300, 300)}) {
     CHECK(instabilities(image, kMiddle).thorough > kLimit);

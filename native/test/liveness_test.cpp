@@ -13,11 +13,11 @@
 namespace facematch::testing {
 namespace {
 
-// Same as generate_patches.py of Silent-Face-Anti-Spoofing.
+// Computes the same as generate_patches.py of Silent-Face-Anti-Spoofing.
 cv::Rect reference_crop(const Box& box, cv::Size image, float wanted) {
   const auto w = static_cast<float>(image.width), h = static_cast<float>(image.height);
   const float scale = std::min({(h - 1) / box.height, (w - 1) / box.width, wanted});
-  // From the first to the last pixel of a side, which is shifted from either end.
+  // Returns the first and the last pixel of a side, shifted into the image.
   const auto side = [&](float start, float length, float end) {
     float first = length / 2 + start - length * scale / 2;
     float last = length / 2 + start + length * scale / 2;
@@ -36,7 +36,7 @@ cv::Rect reference_crop(const Box& box, cv::Size image, float wanted) {
   return {cv::Point(left, top), cv::Point(right, bottom)};
 }
 
-// Its logits are 0, gain times the mean of its crop's bytes, and 0.
+// Returns a net with the logits 0, gain times the mean of the crop's bytes, and 0.
 TinyNet net_of(int size, float gain) {
   return {
       .shape = {1, 3, size, size},
@@ -73,7 +73,7 @@ class LivePack {
   Pack pack_;
 };
 
-// White where x < 100, black elsewhere.
+// Returns an image that is white where x < 100 and black elsewhere.
 cv::Mat half_white() {
   cv::Mat image(200, 300, CV_8UC3, cv::Scalar::all(0));
   image.colRange(0, 100).setTo(cv::Scalar::all(255));
@@ -84,7 +84,7 @@ cv::Mat half_white() {
 
 TEST_SUITE_BEGIN("liveness");
 
-TEST_CASE("crops like the reference code, and inside the image, for any box") {
+TEST_CASE("crops like the reference code, and within the image, for any box") {
   Random random(47);
   int same = 0;
   constexpr int kRounds = 2000;
@@ -101,7 +101,7 @@ TEST_CASE("crops like the reference code, and inside the image, for any box") {
     CHECK((crop & cv::Rect({0, 0}, image)) == crop);
     CHECK(crop.area() > 0);
     const cv::Rect reference = reference_crop(box, image, scale);
-    // A side may be rounded to either whole pixel.
+    // Rounding may differ by one pixel.
     CHECK(std::abs(crop.x - reference.x) <= 1);
     CHECK(std::abs(crop.y - reference.y) <= 1);
     CHECK(std::abs(crop.br().x - reference.br().x) <= 1);
@@ -135,21 +135,22 @@ TEST_CASE(
     net.outputs[0].numbers.resize(classes);
     const LivePack pack({2}, net, "celeba_spoof");
     const float score = *Liveness(pack.pack()).score(image, tall);
-    const float logit = std::exp(0.75f);  // three quarters of it are white
+    const float logit = std::exp(0.75f);  // three quarters of the crop are white
     CHECK(score ==
           doctest::Approx(logit / (logit + static_cast<float>(classes) - 1)).epsilon(0.02));
   }
 }
 
-TEST_CASE("rejects a net with another number of outputs than its family, or of an unknown family") {
+TEST_CASE("rejects a net with a wrong number of outputs for its family, or of an unknown family") {
   TinyNet two = net_of(kSize, kGain);
   two.outputs[0].numbers = {0, 1};
-  const auto refused = [](const TinyNet& net, const char* family) {
+  const auto load_error = [](const TinyNet& net, const char* family) {
     const LivePack pack({2}, net, family);
-    return refusal([&] { const Liveness liveness(pack.pack()); });
+    return error_of([&] { const Liveness liveness(pack.pack()); });
   };
-  CHECK(refused(two, "minifasnet")->message.find("answers with 2 numbers") != std::string::npos);
-  CHECK(refused(two, "other")->message.find("unknown liveness family") != std::string::npos);
+  CHECK(load_error(two, "minifasnet")
+            ->message.find("returns 2 numbers; the family minifasnet has 3") != std::string::npos);
+  CHECK(load_error(two, "other")->message.find("unknown liveness family") != std::string::npos);
 }
 
 TEST_CASE("averages the scores of two nets") {
@@ -164,7 +165,7 @@ TEST_CASE("averages the scores of two nets") {
   CHECK_FALSE(Liveness(Pack{}).score(image, box));
 }
 
-TEST_CASE("takes boxes in pixels of the full image, at whatever scale it was decoded") {
+TEST_CASE("accepts boxes in pixels of the full image, at whatever scale it was decoded") {
   cv::Mat large;
   cv::resize(half_white(), large, {2400, 1600}, 0, 0, cv::INTER_NEAREST);
   const ByteVector file = encode_jpeg(large);

@@ -33,10 +33,10 @@ Boxed boxed(const cv::Mat& image, const Normalisation& normalisation, cv::Size f
 
 TEST_SUITE_BEGIN("net_input");
 
-TEST_CASE("letterbox() resizes like OpenCV except for rounding, and fills the rest with black") {
+TEST_CASE("letterbox() resizes like OpenCV, except for rounding, and fills the rest with black") {
   const cv::Size frame(32, 24);
-  // Sizes: larger, smaller, much larger, the size of the frame; wide, tall; thinner than a pixel of
-  // it.
+  // Sizes include larger and smaller ones, the frame's own, wide and tall ones, and sides that
+  // shrink to less than a pixel.
   const cv::Size sizes[] = {{33, 25}, {40, 40},  {250, 250}, {320, 240}, {500, 7},
                             {7, 500}, {31, 9},   {32, 24},   {16, 12},   {3, 2},
                             {1, 1},   {900, 10}, {1, 24},    {2, 1}};
@@ -62,7 +62,7 @@ TEST_CASE("letterbox() resizes like OpenCV except for rounding, and fills the re
         }
       }
     }
-    // Half a step for rounding, and a little for OpenCV's bilinear weights, which are integers.
+    // Allows half a level for rounding, and more for OpenCV's bilinear weights, which are integers.
     CHECK(worst <= (shrinks ? 0.55f : 0.8f));
     CHECK(beside == 0);
   }
@@ -132,7 +132,7 @@ TEST_CASE("subtracts a separate mean from each plane, in the order of the planes
       const float value = (static_cast<float>(byte) - mean) / 2;
       CHECK(planes[static_cast<size_t>(plane) * 16 + 5] == doctest::Approx(value));
       CHECK(boxed[static_cast<size_t>(plane) * 36] == doctest::Approx(value));
-      // To the right of the image and below it the frame is black.
+      // The frame is black to the right of the image and below it.
       CHECK(boxed[static_cast<size_t>(plane) * 36 + 5] == doctest::Approx(-mean / 2));
       CHECK(boxed[static_cast<size_t>(plane) * 36 + 35] == doctest::Approx(-mean / 2));
     }

@@ -1,4 +1,4 @@
-// An image must never be reported as damaged if memory runs out.
+// Tests that an image is never reported as damaged if memory runs out.
 #include <doctest/doctest.h>
 
 #include <cerrno>
@@ -12,21 +12,21 @@
 
 namespace {
 
-// Makes one allocation of a thread fail: the codecs' and OpenCV's, which call malloc() and similar
+// Makes one allocation of a thread fail. The codecs and OpenCV allocate with malloc() and similar
 // functions.
-thread_local long before_refusal = -1;  // allocations; negative: none fails
+thread_local long allocations_left = -1;  // before the one that fails; negative: none fails
 
-thread_local size_t least = 0;  // bytes; smaller ones are not counted
+thread_local size_t min_bytes = 0;  // smaller allocations are not counted
 
-bool refused(size_t bytes) {
-  if (bytes < least || before_refusal < 0 || before_refusal-- > 0) return false;
+bool must_fail(size_t bytes) {
+  if (bytes < min_bytes || allocations_left < 0 || allocations_left-- > 0) return false;
   errno = ENOMEM;
   return true;
 }
 
 }  // namespace
 
-// The functions below replace those that the libraries call. They call a sanitizer's, or glibc's.
+// The functions below replace those that the libraries call, and call a sanitizer's or glibc's.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define NEXT(name) __interceptor_##name
 #else
@@ -39,13 +39,13 @@ void* NEXT(calloc)(size_t, size_t);
 void* NEXT(memalign)(size_t, size_t);
 
 __attribute__((visibility("default"))) void* malloc(size_t bytes) {
-  return refused(bytes) ? nullptr : NEXT(malloc)(bytes);
+  return must_fail(bytes) ? nullptr : NEXT(malloc)(bytes);
 }
 __attribute__((visibility("default"))) void* calloc(size_t count, size_t bytes) {
-  return refused(count * bytes) ? nullptr : NEXT(calloc)(count, bytes);
+  return must_fail(count * bytes) ? nullptr : NEXT(calloc)(count, bytes);
 }
 __attribute__((visibility("default"))) int posix_memalign(void** memory, size_t at, size_t bytes) {
-  *memory = refused(bytes) ? nullptr : NEXT(memalign)(at, bytes);
+  *memory = must_fail(bytes) ? nullptr : NEXT(memalign)(at, bytes);
   return *memory == nullptr ? ENOMEM : 0;
 }
 }
@@ -53,12 +53,13 @@ __attribute__((visibility("default"))) int posix_memalign(void** memory, size_t 
 namespace facematch::testing {
 namespace {
 
-// Returns true if a decoding in which one allocation fails gives the same image, or reports that
-// memory ran out. `failed` is set to whether that allocation was reached.
-bool is_told(long allocation, const ByteVector& file, const DecodedImage& whole, bool& failed) {
-  const auto disarm = [&] { failed = std::exchange(before_refusal, -1) < 0; };
+// Makes one allocation fail. Returns true if decode() returns the same image or reports that memory
+// ran out. Sets `failed` to whether that allocation was reached.
+bool tolerates_failure(long allocation, const ByteVector& file, const DecodedImage& whole,
+                       bool& failed) {
+  const auto disarm = [&] { failed = std::exchange(allocations_left, -1) < 0; };
   try {
-    before_refusal = allocation;
+    allocations_left = allocation;
     const DecodedImage image = decode(file, kAnySize, 0);
     disarm();
     return image.orientation == whole.orientation && largest_difference(image.bgr, whole.bgr) == 0;
@@ -78,19 +79,19 @@ bool is_told(long allocation, const ByteVector& file, const DecodedImage& whole,
 
 TEST_SUITE_BEGIN("out_of_memory");
 
-TEST_CASE("never calls an image damaged, whichever allocation of a decoder fails") {
+TEST_CASE("never reports an image as damaged, whichever allocation of a decoder fails") {
   for (const Specimen& specimen : specimens()) {
     CAPTURE(std::string(specimen.name));
     const DecodedImage whole = decode(specimen.file, kAnySize, 0);
-    // libwebp 1.2 itself crashes without a colour cache of some hundred bytes.
-    least = specimen.name[0] == 'w' ? 4096 : 1;
-    int refusals = 0;
+    // libwebp 1.2 itself crashes if it cannot allocate a colour cache of a few hundred bytes.
+    min_bytes = specimen.name[0] == 'w' ? 4096 : 1;
+    int allocation = 0;
     bool failed = true;
-    for (; failed; ++refusals) {
-      CAPTURE(refusals);
-      REQUIRE(is_told(refusals, specimen.file, whole, failed));
+    for (; failed; ++allocation) {
+      CAPTURE(allocation);
+      REQUIRE(tolerates_failure(allocation, specimen.file, whole, failed));
     }
-    CHECK(refusals > 1);
+    CHECK(allocation > 1);
   }
 }
 

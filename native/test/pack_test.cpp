@@ -1,5 +1,6 @@
-// Packs whose nets have any shape and return anything: one that loads must give an Analysis or an
-// Error. Most useful under AddressSanitizer and UBSan.
+// Tests packs whose nets have any shape and return any numbers. With a pack that loads, analyse()
+// must return an Analysis or throw an Error. These tests are most useful under AddressSanitizer and
+// UBSan.
 #include "../core/runtime/pack.h"
 
 #include <doctest/doctest.h>
@@ -20,12 +21,12 @@ using Json = nlohmann::json;
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
-constexpr int kFrame = 64;  // pixels, of the detector's input
+constexpr int kFrame = 64;  // side of the detector's input, pixels
 constexpr int kCrop = 16;
 constexpr int kChip = 16;
 constexpr int kDimensions = 8;
 
-// The priors of the family rfb for a square frame: three, two, two and three in each cell.
+// Number of priors of the family rfb for a square frame: three, two, two and three in each cell.
 constexpr size_t kPriors = 8 * 8 * 3 + 4 * 4 * 2 + 2 * 2 * 2 + 1 * 1 * 3;
 
 TinyOutput shaped(const char* name, int64_t rows, int64_t columns, std::vector<float> numbers) {
@@ -33,7 +34,7 @@ TinyOutput shaped(const char* name, int64_t rows, int64_t columns, std::vector<f
   return {.name = name, .numbers = std::move(numbers), .shape = {rows, columns}};
 }
 
-// Makes one prior a certain face: the largest one in the centre of the frame.
+// Returns a detector that is certain of one face: the largest prior in the centre of the frame.
 TinyNet detector(std::vector<float> offsets = std::vector<float>(4 * kPriors), float score = 1) {
   std::vector<float> scores(2 * kPriors);
   scores.back() = score;
@@ -42,7 +43,7 @@ TinyNet detector(std::vector<float> offsets = std::vector<float>(4 * kPriors), f
                       shaped("offsets", kPriors, 4, std::move(offsets))}};
 }
 
-// Points in the order of the template: eyes, nose and mouth; all others are on the nose.
+// Returns points with eyes, nose and mouth as in the template; all others are on the nose.
 std::vector<float> face_points() {
   std::vector<float> shares;
   for (int i = 0; i < 68; ++i) {
@@ -95,7 +96,7 @@ Json manifest() {
   })");
 }
 
-// Does the same with SCRFD and, for close faces, RetinaFace.
+// Returns a manifest with SCRFD and, for close faces, RetinaFace.
 Json manifest_with_anchors() {
   Json json = manifest();
   for (const char* member : {"scores", "offsets"}) json["detector"].erase(member);
@@ -115,7 +116,7 @@ Json manifest_with_anchors() {
 // Number of rows for a frame of 64 pixels.
 constexpr int64_t kRows16 = 4 * 4 * 2, kRows32 = 2 * 2 * 2, kRetinafaceRows = 4 * 4 * 2 + 2 * 2;
 
-// The last anchor, in the centre of the frame, is a certain face.
+// Returns a detector that is certain of a face at the last anchor, in the centre of the frame.
 TinyNet scrfd(float side = 0.9f, float score = 1) {
   std::vector<float> scores(static_cast<size_t>(kRows32)), boxes(static_cast<size_t>(4 * kRows32));
   scores.back() = score;
@@ -245,7 +246,8 @@ std::optional<Analysis> analysed(const Pack& pack, const ByteVector& image, Accu
 TEST_SUITE_BEGIN("pack");
 
 TEST_CASE(
-    "a pack of tiny nets finds its face, also with SCRFD, and with RetinaFace for close ones") {
+    "finds the face with a pack of tiny nets, also with SCRFD, and with RetinaFace for close "
+    "faces") {
   const TinyPack pack;
   Json exchanged = manifest_with_anchors();
   std::swap(exchanged["detector"], exchanged["close_detector"]);
@@ -257,8 +259,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE(
-    "a close detector of the same family sees what the detector does not, at the first look") {
+TEST_CASE("finds a face in the first pass that only a close detector of the same family detects") {
   const TinyPack pack;
   const auto faces = [&](const char* file, const char* close, bool fallback) {
     Json json = manifest_with_anchors();
@@ -274,19 +275,19 @@ TEST_CASE(
   const auto found = faces("detect-scrfd-blind.onnx", "detect-scrfd.onnx", false);
   REQUIRE(found.size() == 1);
   CHECK(found[0].found_by == FoundBy::kPrimary);
-  // If both find it, it is one face.
+  // If both detectors find the face, it is listed once.
   CHECK(faces("detect-scrfd.onnx", "detect-scrfd.onnx", false).size() == 1);
   CHECK(faces("detect-scrfd-blind.onnx", "detect-scrfd-blind.onnx", true).empty());
 }
 
-TEST_CASE("takes the confidence that an upright face needs from the manifest") {
+TEST_CASE("reads the confidence required of an upright face from the manifest") {
   const TinyPack pack;
   const auto faces = [&](float clear_score, float clear_template_error, float instability) {
     Json json = manifest();
     json["landmarks"]["file"] = "landmark-moving.onnx";
     json["detector"]["clear_score"] = clear_score;
     json["landmarks"]["clear_template_error"] = clear_template_error;
-    for (auto& [which, most] : json["landmarks"]["max_instability"].items()) most = instability;
+    for (auto& [_, limit] : json["landmarks"]["max_instability"].items()) limit = instability;
     const auto analysis = analysed(pack.as(json), kImage, AccuracyMode::kFast);
     REQUIRE(analysis);
     return analysis->faces.size();
@@ -296,11 +297,11 @@ TEST_CASE("takes the confidence that an upright face needs from the manifest") {
   CHECK(faces(1, 0, 1) == 1);
 }
 
-TEST_CASE("returns an Error or finite faces if nets return NaN, infinity or huge numbers") {
+TEST_CASE("throws an Error or returns finite faces if nets return NaN, infinity or huge numbers") {
   struct Case {
     const char* role;
     const char* file;
-    bool refused;
+    bool rejected;
   };
   const Case cases[] = {
       {"detector", "detect-nan.onnx", false},       {"detector", "detect-scrfd-wild.onnx", false},
@@ -321,15 +322,15 @@ TEST_CASE("returns an Error or finite faces if nets return NaN, infinity or huge
     const bool listed = c.role == std::string("liveness");
     (listed ? json[c.role]["nets"][1] : json[c.role])["file"] = c.file;
     CAPTURE(c.file);
-    CHECK(analysed(pack.as(json), kImage, AccuracyMode::kBalance).has_value() == !c.refused);
+    CHECK(analysed(pack.as(json), kImage, AccuracyMode::kBalance).has_value() == !c.rejected);
   }
 }
 
-TEST_CASE("returns an Error if a net returns more numbers than at loading") {
+TEST_CASE("throws an Error if a net returns more numbers than when it was loaded") {
   const TinyPack pack;
   Json json = manifest();
   json["embedder"]["file"] = "embed-growing.onnx";
-  // At loading every input is 0, so none is counted; later every one is.
+  // When the net is loaded, every input is 0, so it returns no position; later it returns all.
   json["embedder"]["dimensions"] = 1;
   CHECK_FALSE(analysed(pack.as(json), kImage, AccuracyMode::kBalance));
 }
@@ -344,21 +345,21 @@ TEST_CASE("builds a pack from its manifest") {
   CHECK(pack.landmarks.normalisation.channels == Channels::kGrey);
   CHECK(pack.embedder.template_points[2] == Point(8, 8.32f));
   CHECK(pack.cohort->weight == 0.5f);
-  CHECK(pack.human->bar == -1);
+  CHECK(pack.human->min_score == -1);
   CHECK(pack.occlusion->bias == 1);
   REQUIRE(pack.liveness.size() == 2);
   CHECK(pack.liveness[0].scale == 2.7f);
 }
 
-TEST_CASE("rejects a net that is not as described at loading, with the reason") {
+TEST_CASE("rejects a net that does not fit the manifest when it loads, and states the reason") {
   struct Case {
     const char* member;
     Json value;
-    const char* said;
+    const char* message;
   };
   const Case cases[] = {
       {"/detector/family", "haar", "unknown detector family \"haar\""},
-      {"/detector/input", "image", "no input \"image\"; there are \"input\""},
+      {"/detector/input", "image", "no input \"image\"; available: \"input\""},
       {"/detector/file", "missing.onnx", "missing.onnx cannot be used"},
       {"/landmarks/size", 112, "landmark.onnx cannot be used"},
       {"/landmarks/file", "embed.onnx", "has no output \"points\""},
@@ -367,40 +368,40 @@ TEST_CASE("rejects a net that is not as described at loading, with the reason") 
       {"/embedder/file", "embed-empty.onnx", "embed-empty.onnx cannot be used"},
       {"/embedder/file", "embed-text.onnx", "embed-text.onnx cannot be used"},
       {"/embedder/file", "embed-half.onnx", "embed-half.onnx cannot be used"},
-      {"/embedder/output", "fc1", "no output \"fc1\"; there are \"embedding\""},
-      {"/cohort/centres", 4, "cohort.i8 is not of the manifest's size"},
-      {"/cohort/centres", 2, "cohort.i8 is not of the manifest's size"},
+      {"/embedder/output", "fc1", "no output \"fc1\"; available: \"embedding\""},
+      {"/cohort/centres", 4, "cohort.i8 must have 32 bytes"},
+      {"/cohort/centres", 2, "cohort.i8 must have 16 bytes"},
       {"/cohort/file", "missing.i8", "missing.i8"},
-      {"/human/file", "empty.i8", "empty.i8 is not of the embedding's size"},
-      {"/human/file", "cohort.i8", "cohort.i8 is not of the embedding's size"},
+      {"/human/file", "empty.i8", "empty.i8 must have 8 bytes"},
+      {"/human/file", "cohort.i8", "cohort.i8 must have 8 bytes"},
       {"/occlusion/file", "missing.i8", "missing.i8"},
-      {"/liveness/nets/0/file", "live-two.onnx", "answers with 2 numbers, which"},
+      {"/liveness/nets/0/file", "live-two.onnx", "returns 2 numbers; the family"},
       {"/liveness/nets/0/size", 32, "live.onnx cannot be used"},
   };
   const TinyPack pack;
   for (const Case& c : cases) {
     Json json = manifest();
     json[Json::json_pointer(c.member)] = c.value;
-    CAPTURE(c.said);
-    const auto error = refusal([&] { load_engine(pack.as(json)); });
+    CAPTURE(c.message);
+    const auto error = error_of([&] { load_engine(pack.as(json)); });
     REQUIRE(error);
     CAPTURE(error->message);
-    CHECK(error->message.find(c.said) != std::string::npos);
+    CHECK(error->message.find(c.message) != std::string::npos);
   }
 }
 
-TEST_CASE("uses a pack from its first successful load on, whatever is loaded later") {
+TEST_CASE("keeps the first pack that loads successfully from a directory") {
   const TinyPack tiny;
   Json json = manifest();
   json["embedder"]["file"] = "missing.onnx";
-  const Pack faulty = tiny.as(json), sound = tiny.as(manifest());
-  CHECK(refusal([&] { load_engine(faulty); }));
-  const auto error = refusal([&] { engine_of(sound.directory); });
+  const Pack broken = tiny.as(json), working = tiny.as(manifest());
+  CHECK(error_of([&] { load_engine(broken); }));
+  const auto error = error_of([&] { engine_of(working.directory); });
   REQUIRE(error);
   CHECK(error->message.find("was not loaded") != std::string::npos);
-  const Engine& engine = load_engine(sound);
-  CHECK(&engine == &load_engine(faulty));
-  CHECK(&engine == &engine_of(sound.directory));
+  const Engine& engine = load_engine(working);
+  CHECK(&engine == &load_engine(broken));
+  CHECK(&engine == &engine_of(working.directory));
 }
 
 TEST_SUITE_END();

@@ -17,29 +17,29 @@
 namespace facematch::testing {
 namespace {
 
-// Above any non-mated pair on these photos, and below any mated pair.
+// Similarity between those of the non-mated and of the mated pairs on these photos.
 constexpr float kSamePerson = 0.45f;
 
-// Returns the default pack with another human check: the score of a face is about its cosine with
-// `human`, plus the bias.
+// The default pack with another human check: the score of a face is about its cosine with `human`,
+// plus the bias.
 class CheckedPack {
  public:
-  CheckedPack(const Embedding& human, float bias, float bar) {
-    float longest = 1e-6f;
-    for (const float number : human) longest = std::max(longest, std::abs(number));
-    const float scale = longest / 127;
+  CheckedPack(const Embedding& human, float bias, float min_score) {
+    float max = 1e-6f;
+    for (const float number : human) max = std::max(max, std::abs(number));
+    const float scale = max / 127;
     ByteVector bytes;
     for (const float number : human) {
       bytes.push_back(static_cast<uint8_t>(static_cast<int8_t>(std::lround(number / scale))));
     }
     write_file(folder_.path() / "human.i8", bytes);
-    // A path that leads out of the pack's directory, which no manifest may have.
+    // The path is outside the pack's directory, which a manifest may not contain.
     Pack pack = read_pack(default_pack());
     pack.human = {
         .score = {.file = std::filesystem::relative(folder_.path(), default_pack()) / "human.i8",
                   .scale = scale,
                   .bias = bias},
-        .bar = bar};
+        .min_score = min_score};
     engine_ = std::make_unique<const Engine>(pack);
   }
 
@@ -56,7 +56,8 @@ const Embedding kNobody(512, 0.0f);
 
 TEST_SUITE_BEGIN("pipeline");
 
-TEST_CASE("drops all faces by the human check, found by whatever step, or changes only the score") {
+TEST_CASE(
+    "drops the faces of every pass that fail the human check, and only adds a score to others") {
   const CheckedPack none(kNobody, -100, -1), all(kNobody, 100, -1);
   for (const AccuracyMode mode : {AccuracyMode::kFast, AccuracyMode::kBalance}) {
     const Analysis checked = analyse(all.engine(), sample(1), options_of(mode));
@@ -67,7 +68,7 @@ TEST_CASE("drops all faces by the human check, found by whatever step, or change
   }
 }
 
-TEST_CASE("keeps order, largest first, and embeddings of the faces that pass") {
+TEST_CASE("keeps the order (largest first) and the embeddings of the faces that pass") {
   const AnalyseOptions options = options_of(AccuracyMode::kFast);
   const Analysis all = analyse(default_engine(), sample(1), options);
   REQUIRE(all.faces.size() == 3);
@@ -103,7 +104,8 @@ TEST_CASE("runs the fallback if every face of the first pass is dropped") {
   CHECK(analyse(pack.engine(), image, options).faces.empty());
 }
 
-TEST_CASE("finds and matches a face printed with coarse dots, and takes no stripes for dots") {
+TEST_CASE(
+    "finds and matches a face printed with coarse dots, and does not mistake stripes for dots") {
   const cv::Mat photo = portrait(1, 600);
   const auto reference = analyse(default_engine(), encode_png(photo), options_of());
   REQUIRE(reference.faces.size() == 1);
@@ -165,7 +167,8 @@ cv::Mat dithered(const cv::Mat& bgr) {
 
 }  // namespace
 
-TEST_CASE("finds and matches a face of two tones, also faint, in large dots and after JPEG") {
+TEST_CASE(
+    "finds and matches a face in a two-tone print, also faint, with large dots and after JPEG") {
   const cv::Mat photo = portrait(1, 300);
   const auto reference = analyse(default_engine(), encode_png(photo), options_of());
   REQUIRE(reference.faces.size() == 1);
@@ -182,7 +185,7 @@ TEST_CASE("finds and matches a face of two tones, also faint, in large dots and 
     const Embedding &a = seen.faces[0].embedding, &b = reference.faces[0].embedding;
     CHECK(std::inner_product(a.begin(), a.end(), b.begin(), 0.0f) > kSamePerson);
   }
-  // If nothing changes from pixel to pixel, no dots hide anything.
+  // Two tones without changes from pixel to pixel are not dots.
   cv::Mat outline;
   cv::GaussianBlur(photo, outline, {}, 3);
   cv::threshold(outline, outline, 128, 255, cv::THRESH_BINARY);
@@ -191,17 +194,17 @@ TEST_CASE("finds and matches a face of two tones, also faint, in large dots and 
   CHECK(two_tone_pitch(cv::Mat(1, 1, CV_8UC3, cv::Scalar())) == 0);
 }
 
-TEST_CASE("detects a stretched image by its face, whichever way it was stretched") {
+TEST_CASE("detects from the face that an image was stretched, in either direction") {
   const cv::Mat photo = portrait(1, 400);
-  for (const auto& [size, least, most] :
+  for (const auto& [size, min, max] :
        {std::tuple{cv::Size(400, 400), 1.0f, 1.15f}, std::tuple{cv::Size(700, 400), 1.3f, 2.0f},
         std::tuple{cv::Size(400, 720), 1.3f, 2.0f}}) {
     cv::Mat stretched;
     cv::resize(photo, stretched, size);
     const auto seen = analyse(default_engine(), encode_png(stretched), options_of());
     REQUIRE(seen.faces.size() == 1);
-    CHECK(seen.faces[0].quality.stretch >= least);
-    CHECK(seen.faces[0].quality.stretch <= most);
+    CHECK(seen.faces[0].quality.stretch >= min);
+    CHECK(seen.faces[0].quality.stretch <= max);
   }
 }
 

@@ -27,8 +27,8 @@ cv::Mat squares() {
 
 float sharpness_of(const cv::Mat& chip) { return measure_quality(chip, 100).sharpness; }
 
-// The two sums along x, as in the paper: differences of neighbours, and the part of them that
-// blurring removes.
+// Returns the two sums along x, as in the paper: the differences of neighbours, and the part of
+// these differences that blurring removes.
 std::pair<double, double> sums_along_x(const cv::Mat_<double>& image) {
   double before = 0, lost = 0;
   for (int y = 0; y < image.rows; ++y) {
@@ -75,15 +75,14 @@ Points68 photograph(const cv::Matx33d& rotation, float scale, Point at) {
   return points;
 }
 
-// Built from the definition of the angles, not from the formula under test.
+// Computes the rotation from the definition of the angles, not from the formula under test.
 cv::Matx33d posed(const Pose& pose) {
-  // Turning a face to the person's own left moves the tip of the nose to the right of the image:
-  // the front (0, 0, -1) moves towards +x, which is a negative turn about the axis that points
-  // down.
+  // If a person looks to their own left, the tip of the nose moves to the right of the image. The
+  // front (0, 0, -1) moves towards +x, which is a negative turn about the axis that points down.
   const cv::Matx33d yaw = turn(1, -pose.yaw);
-  // Looking up moves the front towards -y, a negative turn about the axis to the right.
+  // If a person looks up, the front moves towards -y: a negative turn about the axis to the right.
   const cv::Matx33d pitch = turn(0, -pose.pitch);
-  // Clockwise in the image.
+  // Roll is clockwise in the image.
   const cv::Matx33d roll = turn(2, pose.roll);
   return roll * pitch * yaw;
 }
@@ -92,7 +91,8 @@ cv::Matx33d posed(const Pose& pose) {
 
 TEST_SUITE_BEGIN("quality");
 
-TEST_CASE("measures brightness as the mean luma of the centre, and no sharpness in one colour") {
+TEST_CASE(
+    "measures brightness as the mean luma of the centre, and a sharpness of 0 in one colour") {
   for (const double grey : {0.0, 51.0, 102.0, 255.0}) {
     cv::Mat framed = grey_chip(255 - grey);
     framed(cv::Rect(13, 13, 86, 86)).setTo(cv::Scalar::all(grey));
@@ -104,7 +104,8 @@ TEST_CASE("measures brightness as the mean luma of the centre, and no sharpness 
 }
 
 TEST_CASE(
-    "sharpness is 1 - the blur effect of the middle at half its size, the lesser axis counting") {
+    "computes sharpness as 1 minus the blur metric of the centre at half its size, on the lower "
+    "axis") {
   cv::Mat soft, grey;
   cv::GaussianBlur(squares(), soft, {}, 2.5, 1.2);
   cv::cvtColor(soft, grey, cv::COLOR_BGR2GRAY);
@@ -120,7 +121,7 @@ TEST_CASE(
   CHECK(sharpness_of(soft) == doctest::Approx(lost_x / before_x).epsilon(0.001));
 }
 
-TEST_CASE("recovers sign and size of every angle, alone and together, at any place and size") {
+TEST_CASE("recovers every angle, alone and together, at any place and size") {
   for (const float yaw : {-60.0f, -20.0f, 0.0f, 35.0f}) {
     for (const float pitch : {-40.0f, 0.0f, 15.0f, 40.0f}) {
       for (const float roll : {-120.0f, -15.0f, 0.0f, 45.0f, 170.0f}) {
@@ -149,8 +150,8 @@ TEST_CASE("returns finite angles for landmarks in one spot or on one line") {
   }
 }
 
-TEST_CASE("gives the poses of people in photos the right signs") {
-  // Estimated by eye; `x` and `y` are in the face.
+TEST_CASE("estimates the poses of people in photos with the correct signs") {
+  // Signs are estimated by eye; `x` and `y` are a point in the face.
   struct Case {
     const char* who;
     int photo;

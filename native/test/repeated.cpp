@@ -20,7 +20,7 @@ void append(ByteVector& out, const ByteVector& bytes) {
   out.insert(out.end(), bytes.begin(), bytes.end());
 }
 
-// Returns where `bytes` begin; the end of the file if they are missing.
+// Returns the offset of `bytes`, or the size of the file if they are missing.
 size_t position_of(const ByteVector& file, std::string_view bytes, size_t from = 0) {
   const auto begin = file.begin() + static_cast<std::ptrdiff_t>(from);
   return static_cast<size_t>(
@@ -34,7 +34,7 @@ ByteVector slice(const ByteVector& file, size_t from, size_t to) {
           file.begin() + static_cast<std::ptrdiff_t>(to)};
 }
 
-// Returns `file` with the unit at that place.
+// Returns a file with the unit at offset `place` of `file`.
 Repeated at(std::string name, const ByteVector& file, size_t place, ByteVector unit) {
   return {std::move(name), slice(file, 0, place), std::move(unit), slice(file, place, file.size())};
 }
@@ -53,7 +53,7 @@ ByteVector segment(int marker, const ByteVector& content) {
   return out;
 }
 
-// Returns a TIFF block of that many entries, none of them the orientation.
+// Returns a TIFF block with `count` entries and no orientation.
 ByteVector many_entries(int count, bool jpeg_prefix) {
   return ExifBlock{.jpeg_prefix = jpeg_prefix, .tag = 0x0111, .entries_before = count}.bytes();
 }
@@ -171,7 +171,7 @@ void add_webp(std::vector<Repeated>& out) {
   out.push_back(
       at("webp, frame without an image", animated, frame, riff_chunk("ANMF", ByteVector(16))));
   out.push_back(at("webp, frame", animated, next, slice(animated, next, animated.size())));
-  // All kinds that the header announces are read.
+  // Declares all kinds of chunks in the header, because others are not read.
   for (Repeated& one : out) {
     if (one.name.starts_with("webp") && position_of(one.head, "VP8X"sv) < one.head.size()) {
       one.head[20] = static_cast<uint8_t>(one.head[20] | 0x2C);

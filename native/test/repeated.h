@@ -1,6 +1,6 @@
 // Files in which one small unit (a chunk, a segment, a scan) is repeated as often as the limits
-// allow: the cost of a unit for the decoder is multiplied by millions. The tests, the fuzzer and
-// the bench use them.
+// allow, which multiplies its cost for the decoder by millions. The tests, the fuzzer and the
+// benchmark use them.
 #pragma once
 
 #include <string>
@@ -11,12 +11,13 @@
 namespace facematch::testing {
 
 struct Repeated {
-  std::string name;  // begins with that of the format
+  std::string name;  // begins with the name of the format
   ByteVector head;
   ByteVector unit;
   ByteVector tail;
 
-  // Returns a valid file, unless the unit itself makes it invalid. The unit occurs at least once.
+  // Returns a file of about `bytes` bytes, which is valid unless the unit itself makes it invalid.
+  // The unit occurs at least once.
   ByteVector file(size_t bytes) const;
 };
 

@@ -13,7 +13,7 @@ namespace facematch::testing {
 
 TEST_SUITE_BEGIN("session");
 
-TEST_CASE("knows a net's sizes, returns the same output bit for bit, and rejects wrong buffers") {
+TEST_CASE("reports a net's sizes, returns the same output bit for bit, and rejects wrong buffers") {
   const Net net(default_pack() + "/embed.onnx", "input", {1, 3, 112, 112}, {"output"});
   CHECK(net.input_size() == size_t{3} * 112 * 112);
   CHECK(net.output_size(0) == 512);
@@ -24,14 +24,14 @@ TEST_CASE("knows a net's sizes, returns the same output bit for bit, and rejects
   net.run(input, second);
   CHECK(first == second);
   CHECK(std::any_of(first.begin(), first.end(), [](float v) { return v != 0; }));
-  const auto refuses = [&](std::vector<float>& in, std::span<float> out) {
-    return refuses_with(ErrorCode::kInternalError, [&] { net.run(in, out); });
+  const auto rejects = [&](std::vector<float>& in, std::span<float> out) {
+    return fails_with(ErrorCode::kInternalError, [&] { net.run(in, out); });
   };
-  CHECK(refuses(small, first));
-  CHECK(refuses(input, small));
+  CHECK(rejects(small, first));
+  CHECK(rejects(input, small));
 }
 
-TEST_CASE("fixes open sides to the shape that the net is loaded with") {
+TEST_CASE("fixes dynamic sides to the shape that the net is loaded with") {
   const TemporaryFolder folder;
   const auto path = (folder.path() / "cells.onnx").string();
   const TinyNet tiny = {
@@ -45,10 +45,10 @@ TEST_CASE("fixes open sides to the shape that the net is loaded with") {
   CHECK_FALSE(large.dynamic());
   std::vector<float> input(large.input_size()), cells(48);
   large.run(input, cells);
-  CHECK(refuses_with(ErrorCode::kInternalError, [&] { small.run(input, cells); }));
+  CHECK(fails_with(ErrorCode::kInternalError, [&] { small.run(input, cells); }));
 }
 
-TEST_CASE("runs with other sizes of open sides from run to run, also for two threads at once") {
+TEST_CASE("runs with different dynamic sides from run to run, also on two threads at once") {
   const Net net(default_pack() + "/detect.onnx", "input", {1, 3, 240, 320}, {"scores", "offsets"},
                 Sides::kDynamic);
   REQUIRE(net.dynamic());
@@ -72,7 +72,7 @@ TEST_CASE("runs with other sizes of open sides from run to run, also for two thr
   other.join();
 }
 
-TEST_CASE("loads nets whose open dimensions share a name") {
+TEST_CASE("loads nets whose dynamic dimensions share a name") {
   const TemporaryFolder folder;
   const auto path = (folder.path() / "open.onnx").string();
   TinyNet tiny = {.shape = {-1, 3, -1, -1}, .outputs = {{.name = "output", .numbers = {1}}}};
@@ -87,11 +87,11 @@ TEST_CASE("loads nets whose open dimensions share a name") {
   }
 }
 
-TEST_CASE("passes channels last to a file that expects them so") {
+TEST_CASE("passes channels last to a file that expects this layout") {
   const TemporaryFolder folder;
   const auto path = (folder.path() / "last.onnx").string();
   constexpr int64_t kHigh = 2, kWide = 4;
-  // Its output is the index of the only number that is not 0: batch, row, column, channel.
+  // The net returns the index of the only number that is not 0: batch, row, column, channel.
   const TinyNet net = {.shape = {1, -1, -1, 3},
                        .outputs = {{.name = "where", .numbers = {}, .kind = TinyKind::kWhere}}};
   write_file(path, net.file());

@@ -15,7 +15,7 @@ namespace facematch::testing {
 
 namespace fs = std::filesystem;
 
-// Set before main(), while there is no other thread: session.cpp requires it.
+// Set before main(), while there is no other thread. onnx_runtime.cpp requires this variable.
 [[maybe_unused]] const int kQuiet = setenv("ORT_DISABLE_TELEMETRY", "1", 1);
 
 fs::path project_root() { return FACEMATCH_ROOT; }
@@ -89,7 +89,7 @@ cv::Mat portrait(int number, int size, float sides) {
     cv::Mat photo;
     Box box;
   };
-  static std::map<int, Known> all;  // some tests draw a hundred
+  static std::map<int, Known> all;  // a cache, because some tests draw a hundred portraits
   auto& [photo, box] = all[number];
   if (photo.empty()) {
     photo = decode(sample(number), {}, 0).bgr;
@@ -126,7 +126,7 @@ TemporaryFolder::TemporaryFolder() {
 }
 
 TemporaryFolder::~TemporaryFolder() {
-  std::error_code ignored;  // a destructor must not throw; a folder left behind harms nobody
+  std::error_code ignored;  // a destructor must not throw; a leftover folder is harmless
   fs::remove_all(path_, ignored);
 }
 

@@ -1,4 +1,4 @@
-// Shared by the tests: paths of images and packs, analyses, caught errors, random numbers.
+// Helpers of the tests: paths of images and packs, analyses, caught errors, random numbers.
 #pragma once
 
 #include <cstdint>
@@ -21,19 +21,19 @@ std::filesystem::path project_root();
 ByteVector read_file(const std::filesystem::path& path);
 void write_file(const std::filesystem::path& path, const ByteVector& bytes);
 
-// sample1.jpg ... sample6.jpg, which the package @vladmandic/face-api ships.
+// Returns sample1.jpg ... sample6.jpg from the package @vladmandic/face-api.
 ByteVector sample(int number);
 
 std::string default_pack();
-// Returns a pack as its manifest describes it, without validation.
+// Reads a pack's manifest without validating it.
 Pack read_pack(const std::filesystem::path& directory);
 Pack pack_of(const std::filesystem::path& directory, const nlohmann::json& manifest);
 const Engine& default_engine();
 
 AnalyseOptions options_of(AccuracyMode mode = AccuracyMode::kBalance, float min_det_score = 0.7f);
 
-// Returns the largest face of a sample in the centre of a square of `size` pixels, `sides` times as
-// high as its box.
+// Returns a square of `size` pixels with the largest face of a sample in its centre. The square is
+// `sides` times as high as the face's box.
 cv::Mat portrait(int number, int size, float sides = 2.5f);
 
 // Returns all numbers of an analysis except the times.
@@ -55,7 +55,7 @@ class TemporaryFolder {
 
 // Returns the Error that `act` throws, or nothing. Other exceptions pass through and fail the test.
 template <typename Act>
-std::optional<Error> refusal(Act act) {
+std::optional<Error> error_of(Act act) {
   try {
     act();
   } catch (const Error& error) {
@@ -65,12 +65,13 @@ std::optional<Error> refusal(Act act) {
 }
 
 template <typename Act>
-bool refuses_with(ErrorCode code, Act act) {
-  const auto error = refusal(act);
+bool fails_with(ErrorCode code, Act act) {
+  const auto error = error_of(act);
   return error && error->code == code;
 }
 
-// Returns the same sequence on every machine: std::mt19937 is specified, the distributions are not.
+// Generates the same sequence on every machine. The standard defines std::mt19937 exactly, but not
+// its distributions.
 class Random {
  public:
   explicit Random(uint32_t seed) : engine_(seed) {}

@@ -15,7 +15,7 @@ namespace facematch::testing {
 TEST_SUITE_BEGIN("system");
 
 // RFC 4648, section 10. test/native/addon.test.ts compares valid and invalid base64 with Node.
-TEST_CASE("decodes whole groups, and leaves padding and the rest") {
+TEST_CASE("decodes complete groups, and leaves padding and incomplete groups") {
   struct Case {
     std::string text;
     size_t read;
@@ -46,7 +46,7 @@ TEST_CASE("returns false for a port without a listener") {
   CHECK_FALSE(drop_new_connections(1));
 }
 
-TEST_CASE("drops new connections, keeps those that wait, and resets none") {
+TEST_CASE("drops new connections, keeps queued ones, and resets none") {
   constexpr int kMany = 40;
   sockaddr_in address = {};
   address.sin_family = AF_INET;
@@ -66,7 +66,7 @@ TEST_CASE("drops new connections, keeps those that wait, and resets none") {
   const int late = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
   opened.push_back(late);
   CHECK(connect(late, any, size) == -1);
-  // Neither connected nor refused: on loopback either would have happened within the call.
+  // The connection is neither open nor refused; on loopback, connect() would return either at once.
   int state = -1;
   size = sizeof state;
   REQUIRE(getsockopt(late, SOL_SOCKET, SO_ERROR, &state, &size) == 0);

@@ -15,8 +15,8 @@ constexpr int kRounds = 3;
 
 TEST_SUITE_BEGIN("threads");
 
-// First, while nothing is loaded yet.
-TEST_CASE("gives threads that load at the same time the same engine") {
+// This test must run first, while nothing is loaded.
+TEST_CASE("returns the same engine to threads that load it at the same time") {
   std::vector<const Engine*> engines(kThreads);
   {
     std::vector<std::jthread> threads;
@@ -27,7 +27,7 @@ TEST_CASE("gives threads that load at the same time the same engine") {
 }
 
 TEST_CASE("returns the same results to many threads on one engine as to one, bit for bit") {
-  // Different sizes and modes, so that every thread's scratch memory keeps changing its contents.
+  // Different sizes and modes change the contents of every thread's scratch memory.
   struct Job {
     ByteVector image;
     AccuracyMode mode;

@@ -1,12 +1,12 @@
-// ONNX files of a few hundred bytes, written by hand, so that tests can load nets of any shape
-// without a download.
+// Writes ONNX files of a few hundred bytes, so that tests can load nets of any shape without a
+// download.
 #pragma once
 
 #include "support.h"
 
 namespace facematch::testing {
 
-// Computes an output from the mean of the input.
+// How an output is computed from the input and its mean.
 enum class TinyKind {
   kAdd,    // numbers + gain * mean, as floats
   kCast,   // the same as `type`
@@ -23,16 +23,16 @@ struct TinyOutput {
   float gain = 0;
   TinyKind kind = TinyKind::kAdd;
   int type = kFloatType;
-  std::vector<int64_t> shape = {};  // of the output, where it matters; -1: what is left
+  std::vector<int64_t> shape = {};  // of the output; -1: the remaining dimension; empty: unchanged
   int stride = 0;                   // pixels, of kCells
 };
 
 struct TinyNet {
   std::string input = "input";
-  std::vector<int64_t> shape;  // of the input; -1 leaves a dimension open
+  std::vector<int64_t> shape;  // of the input; -1: a dynamic dimension
   std::vector<TinyOutput> outputs;
   int input_type = kFloatType;
-  bool one_name = false;  // calls all open dimensions "?", as some exporters do
+  bool one_name = false;  // names all dynamic dimensions "?", as some exporters do
 
   ByteVector file() const;
 };

@@ -21,7 +21,7 @@ cv::Mat map_of(int width, int height) {
   return map;
 }
 
-// Returns the largest distance between the position that a pixel encodes and the one that the view
+// Returns the maximum distance between the position that a pixel encodes and the one that the view
 // computes. Ignores pixels of a border or blended with it.
 double largest_error(const View& view) {
   double largest = 0;
@@ -40,7 +40,7 @@ double largest_error(const View& view) {
   return largest;
 }
 
-// Returns the difference of two angles around the circle, degrees.
+// Returns the absolute difference of two angles, 0 to 180 degrees.
 float angle_between(float a, float b) { return std::abs(std::remainder(a - b, 360.0f)); }
 
 void check_moved_box(const Box& box, const Box& expected) {
@@ -72,12 +72,12 @@ TEST_CASE("maps every pixel and every box of a rotated view back to its position
   }
 }
 
-TEST_CASE("maps every pixel of a padded view back, and gives the image its share of it") {
-  // Surrounded in memory by another colour than its border's.
+TEST_CASE("maps every pixel of a padded view back, and pads the image to the requested share") {
+  // In memory, the view is surrounded by a colour that its border must not have.
   cv::Mat larger(300, 400, CV_8UC3, cv::Scalar(255, 0, 254));
   View inner(larger(cv::Rect(100, 80, 160, 120)));
   map_of(160, 120).copyTo(inner.bgr);
-  // The mean becomes another red than the map's.
+  // Changes the mean colour, which the border gets: largest_error() skips pixels with another red.
   inner.bgr(cv::Rect(0, 0, 8, 8)).setTo(cv::Scalar::all(0));
   for (const float share : {0.3f, 0.5f, 0.8f}) {
     const View view = padded(inner, share);
@@ -101,10 +101,10 @@ TEST_CASE("covers the image with tiles that overlap, and maps every pixel back")
       const Point corner = tile.to_image.apply({0, 0});
       covered(cv::Rect(cvRound(corner.x), cvRound(corner.y), tile.bgr.cols, tile.bgr.rows)) += 1;
     }
-    double least = 0, most = 0;
-    cv::minMaxLoc(covered, &least, &most);
-    CHECK(least == 1);
-    CHECK(most == (across == 1 ? 1 : 4));
+    double min = 0, max = 0;
+    cv::minMaxLoc(covered, &min, &max);
+    CHECK(min == 1);
+    CHECK(max == (across == 1 ? 1 : 4));
   }
 }
 

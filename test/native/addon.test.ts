@@ -146,7 +146,7 @@ describe('analyse of an unreadable image', () => {
     [
       'half a WebP',
       webp.subarray(0, webp.length / 2),
-      { code: 'image_decode_failed', reason: 'the data of the frame are damaged or cut short' },
+      { code: 'image_decode_failed', reason: 'the data of the frame are damaged or truncated' },
     ],
     ['too large an image', one, { code: 'image_dimensions', width: 1920, height: 1280, limit_pixels }],
   ])('reports %s', (_what, photo, failure) => {
@@ -179,7 +179,7 @@ describe('misuse of the addon', () => {
   const words = new Uint16Array(10);
   it.each([undefined, 'image', words.buffer, words])('throws for %o instead of a Uint8Array', (value) => {
     const wrong = value as never;
-    expect(() => addon.analyse(pack, wrong, analyseOptions)).toThrow('Expected a Uint8Array second');
+    expect(() => addon.analyse(pack, wrong, analyseOptions)).toThrow('Expected a Uint8Array as the second argument');
     expect(() => addon.discard(wrong, 0)).toThrow('Expected a Uint8Array');
     expect(() => addon.useHugePages(wrong)).toThrow('Expected a Uint8Array');
     if (value !== undefined)
@@ -196,8 +196,8 @@ describe('misuse of the addon', () => {
 
   const absent = undefined as never;
   it.each<[what: string, call: () => unknown, message: RegExp]>([
-    ['a directory to load', () => addon.loadPack(absent, manifest), /Expected the pack's directory first/],
-    ['a directory', () => addon.analyse(absent, one, analyseOptions), /Expected the pack's directory first/],
+    ['a directory to load', () => addon.loadPack(absent, manifest), /Expected the pack's directory as the first argument/],
+    ['a directory', () => addon.analyse(absent, one, analyseOptions), /Expected the pack's directory as the first argument/],
     ['a manifest', () => addon.loadPack('elsewhere', absent), /expected|convert/i],
     ['a detector', () => addon.detectorOutputs(absent), /expected|convert/i],
     ['options', () => addon.analyse(pack, one, absent), /expected|convert/i],

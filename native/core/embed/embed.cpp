@@ -10,19 +10,19 @@
 namespace facematch {
 namespace {
 
-// A chip shows about as much as the longer side of the box. With fewer source pixels per pixel of
-// the chip, embeddings begin to differ from those of the full image.
+// A chip shows about the longer side of the box. With fewer source pixels per chip pixel,
+// embeddings begin to differ from those of the full image.
 constexpr float kPixelsPerChipPixel = 1.2f;
 
-// Below this, the reciprocal of a length does not fit into a float.
+// Below this squared length, the reciprocal of the length overflows a float.
 constexpr double kMinSquare = 1e-70;
 
 void normalise(Embedding& vector) {
   double sum = 0;
   for (const float v : vector) sum += static_cast<double>(v) * v;
-  // Comparisons with NaN are false, so without this check NaN would pass for any similarity.
+  // Without this check, NaN would reach the similarities, where every comparison with it is false.
   if (!std::isfinite(sum)) {
-    throw Error(ErrorCode::kInternalError, "the embedder answered with NaN or infinity");
+    throw Error(ErrorCode::kInternalError, "the embedder returned NaN or infinity");
   }
   const float scale = sum >= kMinSquare ? static_cast<float>(1 / std::sqrt(sum)) : 0.0f;
   for (float& v : vector) v *= scale;

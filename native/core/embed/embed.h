@@ -12,19 +12,19 @@ class Embedder {
  public:
   explicit Embedder(const Pack& pack);
 
-  // Aligns the five points to the pack's template: returns the transform from the image to the
-  // chip.
+  // Returns the transform from the image to the chip, which aligns the five points to the pack's
+  // template.
   Similarity align(const Landmarks& landmarks) const;
 
   // Returns the face chip, CV_8UC3, upright.
   void chip(const View& view, const Similarity& alignment, cv::Mat& out) const;
 
-  // `mirror`: averages the chip and its mirror image. Throws Error kInternalError if the net's
-  // numbers are not finite.
+  // `mirror`: averages the embeddings of the chip and of its mirror image. Throws Error
+  // kInternalError if the net returns numbers that are not finite.
   Embedding embed(const cv::Mat& chip, bool mirror) const;
 
-  // Returns the part of an image to decode, and its scale (at most 1 is ever needed), so that the
-  // chip of a face in that box is as good as one of the full image.
+  // Returns the part of the image to decode for a face in `box`, and its scale. The chip is then as
+  // good as one from the full image. A scale above 1 means that the full scale is needed.
   Part part_for(const Box& box) const;
 
   int chip_size() const { return spec_.size; }

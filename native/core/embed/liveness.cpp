@@ -16,19 +16,26 @@ namespace {
 struct Family {
   const char* name;
   Normalisation normalisation;
-  size_t fewest_classes, most_classes;
+  size_t min_classes, max_classes;
   size_t live;
   bool square;  // whether the crop uses the box's longer side
 };
 
-constexpr size_t kMostClasses = 3;
+constexpr size_t kMaxClasses = 3;
 const std::array kFamilies = {
     // Silent-Face-Anti-Spoofing.
     Family{"minifasnet", {.channels = Channels::kBgr, .mean = {}, .scale = 1}, 3, 3, 1, false},
     // Nets of the same structure trained on CelebA-Spoof (Face-AntiSpoofing of hairymax): live and
     // attack, or live, print and replay.
-    Family{"celeba_spoof", {Channels::kRgb, {}, 1.0f / 255}, 2, kMostClasses, 0, true},
+    Family{"celeba_spoof", {Channels::kRgb, {}, 1.0f / 255}, 2, kMaxClasses, 0, true},
 };
+
+std::string classes_of(const Family& family) {
+  const std::string min = std::to_string(family.min_classes);
+  return family.min_classes == family.max_classes
+             ? min
+             : min + " to " + std::to_string(family.max_classes);
+}
 
 const Family& family_of(const std::string& name) {
   for (const Family& family : kFamilies)
@@ -36,13 +43,12 @@ const Family& family_of(const std::string& name) {
   throw Error(ErrorCode::kInternalError, "unknown liveness family \"" + name + "\"");
 }
 
-// Returns where, along one side, a crop of that length around the centre begins, so that it stays
-// inside.
-float shifted(float middle, float length, float last) {
+// Returns the start of a crop along one axis: centred on `middle`, but shifted into 0..`last`.
+float crop_start(float middle, float length, float last) {
   return std::clamp(middle - length / 2, 0.0f, last - length);
 }
 
-// Returns the pixels of the view that show the rectangle; both use whole pixels.
+// Returns the pixels of the view that show a rectangle of the image.
 cv::Mat pixels_of(const View& view, const cv::Rect& rectangle) {
   const Similarity to_view = view.to_image.inverse();
   const Point first = to_view.apply(cv::Point2f(rectangle.tl()));
@@ -55,7 +61,7 @@ cv::Mat pixels_of(const View& view, const cv::Rect& rectangle) {
 
 float softmax_of_live(std::span<const float> logits, size_t at) {
   if (!std::all_of(logits.begin(), logits.end(), [](float one) { return std::isfinite(one); })) {
-    throw Error(ErrorCode::kInternalError, "a liveness net answered with NaN or infinity");
+    throw Error(ErrorCode::kInternalError, "a liveness net returned NaN or infinity");
   }
   const double live = logits[at];
   double sum = 0;
@@ -70,10 +76,10 @@ cv::Rect liveness_crop(const Box& box, cv::Size image, float scale) {
   const auto bottom = static_cast<float>(image.height - 1);
   const float width = std::max(box.width, 1.0f), height = std::max(box.height, 1.0f);
   const float times = std::min({bottom / height, right / width, scale});
-  // Rounding must not make it larger than the image.
+  // Rounding must not make the crop larger than the image.
   const float wide = std::min(width * times, right), high = std::min(height * times, bottom);
-  const float left = shifted(box.centre().x, wide, right);
-  const float top = shifted(box.centre().y, high, bottom);
+  const float left = crop_start(box.centre().x, wide, right);
+  const float top = crop_start(box.centre().y, high, bottom);
   const cv::Point from(static_cast<int>(left), static_cast<int>(top));
   const cv::Point to(static_cast<int>(left + wide), static_cast<int>(top + high));
   return {from, to + cv::Point(1, 1)};
@@ -85,10 +91,10 @@ Liveness::Liveness(const Pack& pack) {
             {spec.output});
     const Family& family = family_of(spec.family);
     const size_t classes = net.output_size(0);
-    if (classes < family.fewest_classes || classes > family.most_classes) {
-      throw Error(ErrorCode::kInternalError,
-                  "the liveness net " + spec.file + " answers with " + std::to_string(classes) +
-                      " numbers, which no net of the family " + family.name + " does");
+    if (classes < family.min_classes || classes > family.max_classes) {
+      throw Error(ErrorCode::kInternalError, "the liveness net " + spec.file + " returns " +
+                                                 std::to_string(classes) + " numbers; the family " +
+                                                 family.name + " has " + classes_of(family));
     }
     nets_.push_back({spec, std::move(net)});
   }
@@ -115,7 +121,7 @@ std::optional<float> Liveness::score(Image& image, const Box& box) const {
     input.resize(net.input_size());
     const Family& family = family_of(spec.family);
     fill_planes(patch, family.normalisation, input);
-    std::array<float, kMostClasses> numbers;
+    std::array<float, kMaxClasses> numbers;
     const auto logits = std::span(numbers).first(net.output_size(0));
     net.run(input, logits);
     sum += softmax_of_live(logits, family.live);

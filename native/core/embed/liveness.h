@@ -10,8 +10,8 @@
 
 namespace facematch {
 
-// Returns the crop of a liveness net of this scale, in whole pixels of the full image: the box
-// enlarged by `scale`, or by as much as the image allows, and shifted into it
+// Returns the crop for a liveness net, in whole pixels of the full image. The box is enlarged by
+// `scale`, or less if the image is too small, and shifted into the image
 // (Silent-Face-Anti-Spoofing, generate_patches.py).
 cv::Rect liveness_crop(const Box& box, cv::Size image, float scale);
 
@@ -20,9 +20,10 @@ class Liveness {
  public:
   explicit Liveness(const Pack& pack);
 
-  // Returns 0..1, higher for more likely live: the mean over the nets; nothing if there are none.
-  // Uses the pixels of the full image if time allows, because the nets are trained on crops that
-  // are not averaged. Throws Cancelled, and Error kInternalError if a net's numbers are not finite.
+  // Returns the mean score of the nets, 0..1, higher for more likely live. Returns nothing if the
+  // pack has no nets. Uses the pixels of the full image if time allows, because the nets are
+  // trained on crops that are not averaged. Throws Cancelled, and Error kInternalError if a net
+  // returns numbers that are not finite.
   std::optional<float> score(Image& image, const Box& box) const;
 
  private:

@@ -46,7 +46,7 @@ Variation variation(const cv::Mat& grey, const cv::Mat& blurred, cv::Point step)
   return sum;
 }
 
-// Side of the image in which differences are measured, and of the box filter that blurs it.
+// Sides in pixels of the image in which differences are measured, and of the blur's box filter.
 constexpr int kSharpnessSide = 42;
 constexpr int kBox = 9;
 
@@ -86,8 +86,8 @@ Axes axes_of(const Points68& points) {
 
 float stretch(const Points68& points) {
   const auto [right, down] = axes_of(points);
-  // The square roots of the eigenvalues of the axes' matrix of products are the lengths of the
-  // longest and the shortest axis in the image.
+  // The eigenvalues of the axes' Gram matrix are half + apart and half - apart. Their square roots
+  // are the maximum and the minimum scale of the projection.
   const float half = (right.dot(right) + down.dot(down)) / 2;
   const float apart = std::hypot((right.dot(right) - down.dot(down)) / 2, right.dot(down));
   return apart < half ? std::sqrt((half + apart) / (half - apart)) : 1;
@@ -95,9 +95,9 @@ float stretch(const Points68& points) {
 
 Pose estimate_pose(const Points68& points) {
   const auto [right, down] = axes_of(points);
-  // The nearest pair of orthonormal axes is A^(-1/2) [right; down], where A is their matrix of
-  // products. The inverse root of a symmetric 2 x 2 matrix is the adjugate of A + sqrt(det A), up
-  // to a scale, which does not matter here.
+  // The nearest pair of orthonormal axes is A^(-1/2) [right; down], where A is their Gram matrix.
+  // The inverse root of a symmetric 2 x 2 matrix is the adjugate of A + sqrt(det A), up to a scale,
+  // which does not matter here.
   const float rr = right.dot(right);
   const float dd = down.dot(down);
   const float rd = right.dot(down);
@@ -114,7 +114,7 @@ Pose estimate_pose(const Points68& points) {
   return {.yaw = yaw * kDegrees, .pitch = pitch * kDegrees, .roll = roll * kDegrees};
 }
 
-Pose unflattened(Pose pose) {
+Pose correct_yaw(Pose pose) {
   constexpr float kTrue = 20;
   constexpr float kSlope = 2.25f;
   constexpr float kProfile = 90;

@@ -15,9 +15,10 @@ struct HeadPoint {
 };
 
 // A mean adult head, from which the pose is estimated. It has only the nose and the corners of the
-// eyes, which lie on bone and cartilage; a smile or an open mouth moves the lower points by up to
-// five degrees of pitch. Coordinates are millimetres from the tip of the nose, for eyes whose outer
-// corners are 90 apart: x to the person's left, y down, z away from the viewer.
+// eyes, which are fixed to bone and cartilage. A smile or an open mouth moves the lower points,
+// which would change the pitch by up to five degrees. Coordinates are in millimetres from the tip
+// of the nose: x to the person's left, y down, z away from the viewer. The outer corners of the
+// eyes are 90 mm apart.
 //
 // Fitted by structure from motion (Tomasi and Kanade 1992) as the rigid shape that, under
 // orthographic projection, best explains the points that the default pack's net predicts in 2,361
@@ -44,24 +45,23 @@ constexpr std::array<HeadPoint, 13> kHead = {{
 // else. Collinear landmarks have no pose: all angles are 0.
 Pose estimate_pose(const Points68& points);
 
-// Returns the factor, at least 1, by which the image was stretched along one axis: under weak
-// perspective the axes of the affine camera above are perpendicular and equally long, however the
-// head is turned.
+// Returns the factor, at least 1, by which the image was stretched along one axis. Without
+// stretching, the axes of the affine camera are perpendicular and equally long in every pose.
 float stretch(const Points68& points);
 
-// Corrects yaw above 20 degrees: the net has seen few profiles and places the landmarks of turned
-// faces as if they were turned less.
-Pose unflattened(Pose pose);
+// Corrects a yaw above 20 degrees. The net was trained on few profiles and places the landmarks of
+// turned faces as if they were turned less.
+Pose correct_yaw(Pose pose);
 
 // Measures `chip` (CV_8UC3) in the central three quarters of its side, where the face is.
 //
-// sharpness: 1 - the blur effect of Crete, Dolmiere, Ladret and Nicolas (2007): by how much the
-// differences between neighbouring pixels shrink when the image is blurred again, along the axis
-// along which they shrink less. It is a ratio, so contrast and brightness cancel out; measured at
-// 42 x 42 pixels, so image size and noise matter little. A sharp photo has 0.6 to 0.7; a Gaussian
-// blur of one fiftieth of the chip's side leaves about 0.5. A uniform image has 0.
+// sharpness: 1 minus the blur metric of Crete, Dolmiere, Ladret and Nicolas (2007), which is the
+// share of the differences between neighbouring pixels that a second blur removes. The axis with
+// the smaller share is used. Contrast and brightness cancel out in this ratio. It is measured at 42
+// x 42 pixels, so image size and noise matter little. A sharp photo has 0.6 to 0.7; a Gaussian blur
+// of one fiftieth of the chip's side leaves about 0.5. A uniform image has 0.
 //
-// brightness: mean luma / 255 (ITU-R BT.601). face_pixels is copied; the others keep their values.
+// brightness: mean luma / 255 (ITU-R BT.601). face_pixels is copied; dot_pitch is 0 and stretch 1.
 Quality measure_quality(const cv::Mat& chip, float face_pixels);
 
 }  // namespace facematch

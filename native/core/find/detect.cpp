@@ -9,7 +9,7 @@
 
 namespace facematch {
 
-// CMake writes a line for each file of families/.
+// CMake generates families.inc with one line for each file of families/.
 #define FACEMATCH_FAMILY(name)        \
   namespace families::name {          \
   extern const DetectorFamily family; \
@@ -29,11 +29,10 @@ constexpr float kMinSide = 4;
 // image.
 constexpr float kMinVisible = 0.5f;
 
-// Scores of quantised nets may exceed 1 by some of their steps; larger numbers are not scores.
+// Quantised nets may return scores slightly above 1; larger numbers are invalid.
 constexpr float kMaxScore = 1.05f;
 
-// In pixels. The cells of the deepest layers have this size; a thinner frame would have no complete
-// cell.
+// Minimum side of a frame in pixels: the size of a cell of the deepest layers.
 constexpr int kMinFrame = 64;
 
 #define FACEMATCH_FAMILY(name) &families::name::family,
@@ -44,7 +43,8 @@ constexpr std::array kFamilies = {
 
 using Shape = std::vector<int64_t>;
 
-// Returns why outputs of these shapes are not those of the family; empty if they are.
+// Describes the first difference from the family's outputs; returns an empty string if there is
+// none.
 std::string mismatch(std::span<const OutputShape> expected, std::span<const Shape> shapes) {
   for (size_t i = 0; i < expected.size(); ++i) {
     const auto& [member, stride, rows, columns] = expected[i];
@@ -108,7 +108,7 @@ const DetectorFamily& detector_family(const std::string& name) {
     known += known.empty() ? family->name : std::string(", ") + family->name;
   }
   throw Error(ErrorCode::kInternalError,
-              "unknown detector family \"" + name + "\"; there are " + known);
+              "unknown detector family \"" + name + "\"; known families: " + known);
 }
 
 Detector::Detector(const std::string& directory, const DetectorSpec& spec)
@@ -117,9 +117,10 @@ Detector::Detector(const std::string& directory, const DetectorSpec& spec)
       net_(directory + "/" + spec_.file, spec_.input, {1, 3, spec_.height, spec_.width},
            spec_.outputs, Sides::kDynamic) {
   const auto expected = family_.outputs(spec_, {spec_.width, spec_.height});
-  const std::string reason = spec_.outputs.size() == expected.size()
-                                 ? mismatch(expected, net_.output_shapes())
-                                 : "it must name " + std::to_string(expected.size()) + " outputs";
+  const std::string reason =
+      spec_.outputs.size() == expected.size()
+          ? mismatch(expected, net_.output_shapes())
+          : "the manifest must name " + std::to_string(expected.size()) + " outputs";
   if (reason.empty()) return;
   throw Error(
       ErrorCode::kInternalError,
@@ -131,11 +132,11 @@ cv::Size Detector::frame_for(cv::Size image) const {
   if (!net_.dynamic()) return largest;
   const cv::Size size = size_within(image, largest);
   const int stride = family_.stride > 0 ? family_.stride : spec_.strides.back();
-  const auto filled = [&](int side, int max) {
+  const auto round_up = [&](int side, int max) {
     const int min = std::max(side, kMinFrame);
     return std::min(max, (min + stride - 1) / stride * stride);
   };
-  return {filled(size.width, largest.width), filled(size.height, largest.height)};
+  return {round_up(size.width, largest.width), round_up(size.height, largest.height)};
 }
 
 std::vector<Detection> Detector::detect(const View& view, float min_score) const {

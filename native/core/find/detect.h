@@ -21,8 +21,8 @@ class Detector {
 
   const DetectorSpec& spec() const { return spec_; }
 
-  // Returns the size of the net's input for an image: no larger than needed if the net leaves its
-  // sides open.
+  // Returns the size of the net's input for an image: no larger than needed if the net accepts any
+  // size.
   cv::Size frame_for(cv::Size image) const;
 
  private:
@@ -31,8 +31,8 @@ class Detector {
   Net net_;
 };
 
-// Returns true if a detection can be a face in an image of that size: a score of 0..1, finite
-// numbers, neither tiny nor much larger than the image, its centre inside.
+// Returns true if a detection can be a face in an image of that size. Its numbers must be finite,
+// its score 0..1 and its centre inside; its box may be neither tiny nor much larger than the image.
 bool is_possible(const Detection& detection, cv::Size image);
 
 float intersection_over_union(const Box& a, const Box& b);

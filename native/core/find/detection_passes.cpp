@@ -14,34 +14,33 @@
 namespace facematch {
 namespace {
 
-// Longer sides in pixels. The overview is larger than the detector's frame, so that rotated, padded
-// and enhanced copies lose nothing; in the detail the smallest tile fills the frame.
+// Longer sides in pixels. kOverview exceeds the detector's frame, so that rotated, padded and
+// enhanced copies lose no detail. At kDetail the smallest tile fills the frame.
 constexpr int kOverview = 480;
 constexpr int kDetail = 1600;
 
 // Below this longer side of the image, small tiles show no more detail than the large ones.
 constexpr int kMinForSmallTiles = 900;
 
-// If several faces are found and none has a roll below this many degrees, the image lies on its
-// side: upright people rarely all tilt their heads this far. With 40, two of 66 people are lost in
-// sample photos that are turned by quarters; of 167 development photos with several faces none has
-// only such faces.
+// In degrees. If several faces are found and all have a larger roll, the image is probably rotated.
+// None of 167 development photos with several faces has only such faces. With 40, two of 66 people
+// are missed in sample photos rotated by multiples of 90 degrees.
 constexpr float kUprightRoll = 30;
 
 bool has_close_detector(const Finder& finder) { return finder.engine().close_detector.has_value(); }
 
-// Rotation is common and costs three detector runs. The close detector also finds faces that are
-// dark, pale or upside down, but their chips need the stretch or the rotation, so it comes after
-// those passes; it costs two runs of its own, less than one run of the other detector. If a pack
-// has none, the other detector searches eight padded views. Tiles cost 29 runs and find false faces
-// in foliage.
+// Rotation is common and costs three detector runs. The close detector costs two runs, together
+// less than one run of the main detector. It also finds faces that are dark, pale or upside down,
+// but their chips must be enhanced or rotated, so it runs after those passes. If a pack has no
+// close detector, the main detector searches eight padded views. Tiles cost 29 runs and find false
+// faces in foliage.
 constexpr std::array kPasses = {DetectionPass::kWhole,      DetectionPass::kRotated,
                                 DetectionPass::kEnhanced,   DetectionPass::kPadded,
                                 DetectionPass::kLargeTiles, DetectionPass::kSmallTiles};
 
 constexpr std::array kPaddedShares = {0.5f, 0.3f};
-// Border for the close detector: of borders from none to three tenths of the image, it finds most
-// faces with this one (hard-images, close-ups).
+// Share of the padded image's side that the image fills, for the close detector. Of the shares from
+// 0.7 to 1, it finds the most faces with 0.7 (bench/hard-images.mjs, close-ups).
 constexpr float kCloseShare = 0.7f;
 
 void append(std::vector<View>& views, std::vector<View> more) {
@@ -105,7 +104,7 @@ Views views_of(DetectionPass pass, Finder& finder) {
   return {FoundBy::kPrimary, {image.whole()}};
 }
 
-// `detection_of`: the detection of a found face.
+// `detection_of` returns the detection of a found face.
 template <typename Found, typename DetectionOf>
 void order_found(std::vector<Found>& found, DetectionOf detection_of) {
   const auto weight = [&](const Found& one) {
@@ -128,7 +127,8 @@ void find_in_views(DetectionPass pass, Finder& finder, std::vector<FoundFace>& f
   std::vector<Unstable> unstable;
   const auto proposals =
       proposals_of(finder, detector, views, hints ? Hints::kEnlarged : Hints::kIgnored);
-  if (pass == DetectionPass::kRotated) searched_turned(finder, hints ? kHintSide : kSureSide);
+  if (pass == DetectionPass::kRotated)
+    mark_rotations_searched(finder, hints ? kHintSide : kConfidentSide);
   for (const Proposal& proposal : proposals) {
     if (finder.cut_short()) break;
     const auto& [detection, roll] = proposal;
@@ -142,8 +142,8 @@ void find_in_views(DetectionPass pass, Finder& finder, std::vector<FoundFace>& f
       unstable.push_back({proposal, std::move(*seen)});
     }
   }
-  // Several views may show the same face, also in different rotations: the one with the most stable
-  // landmarks is right.
+  // Several views may show the same face, even in different rotations. Keeps the one with the most
+  // stable landmarks.
   keep_one_of_each(faces, [](const FoundFace& face) {
     return face.instability.value_or(std::numeric_limits<float>::infinity());
   });
@@ -176,12 +176,12 @@ void run_pass(DetectionPass pass, Finder& finder, std::vector<FoundFace>& faces,
 
 bool ends_search(DetectionPass pass, const std::vector<FoundFace>& faces) {
   if (pass != DetectionPass::kWhole) return !faces.empty();
-  float least = std::numeric_limits<float>::infinity();
+  float min_roll = std::numeric_limits<float>::infinity();
   for (const FoundFace& face : faces) {
     if (face.detection.found_by != FoundBy::kPrimary) continue;
-    least = std::min(least, std::abs(eye_line_degrees(five_points(face.points))));
+    min_roll = std::min(min_roll, std::abs(eye_line_degrees(five_points(face.points))));
   }
-  return least <= kUprightRoll || (faces.size() == 1 && std::isfinite(least));
+  return min_roll <= kUprightRoll || (faces.size() == 1 && std::isfinite(min_roll));
 }
 
 }  // namespace facematch

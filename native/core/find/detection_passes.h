@@ -19,29 +19,29 @@ std::span<const DetectionPass> detection_passes(bool use_heuristic_fallback);
 void run_pass(DetectionPass pass, Finder& finder, std::vector<FoundFace>& faces,
               StageTimings& timings_ms);
 
-// The first pass (first_look.cpp). Returns faces that the detector finds in the whole image with at
-// least the pack's min_det_score, each confirmed; with the fallback also small ones and, if an
-// upright face was found, rotated ones.
+// The first pass (first_pass.cpp). Adds the confirmed faces of the whole image that score at least
+// the pack's min_det_score. With the fallback, it also adds small faces and, if an upright face was
+// found, rotated ones.
 void find_in_whole(Finder& finder, std::vector<FoundFace>& faces, StageTimings& timings_ms);
 
-// Returns faces that an earlier search missed at its candidates, or found in a wrong rotation.
-// Detects each such place again in close-ups of all four rotations.
-std::vector<FoundFace> find_further(Finder& finder, const Earlier& earlier,
+// Searches again at the candidates of an earlier search, in close-ups of all four rotations.
+// Returns faces that the earlier search missed or found in a wrong rotation.
+std::vector<FoundFace> find_further(Finder& finder, const EarlierAnalysis& earlier,
                                     StageTimings& timings_ms);
 
-// Returns faces of the whole image with a score from `min_score` up to the pack's min_det_score,
-// best first, that are not among `known`: a lower score only adds faces.
+// Returns faces of the whole image that score at least `min_score` but less than the pack's
+// min_det_score, best first. Faces among `known` are left out, so a lower score only adds faces.
 std::vector<FoundFace> find_doubtful(Finder& finder, float min_score, std::vector<FoundFace> known,
                                      StageTimings& timings_ms);
 
-// Returns true if no further pass is needed: the first must have found an upright face, of several
-// one that is nearly upright; the others any.
+// Returns true if no further pass is needed. After the first pass, this requires a single face in
+// the unrotated image, or a nearly upright one among several; after any other pass, any face.
 bool ends_search(DetectionPass pass, const std::vector<FoundFace>& faces);
 
 // Longer side in pixels of the image that the first pass needs.
 int side_for_first_pass(const Pack& pack);
 
-// Sorts the largest first (box area x detection score).
+// Sorts by box area x detection score, largest first.
 void order(std::vector<Detection>& detections);
 void order(std::vector<FoundFace>& faces);
 

@@ -10,33 +10,33 @@
 namespace facematch {
 namespace {
 
-// The figures below are from people of the sample photos (turned, dark, cropped, tiny, and in group
-// photos turned on their side) and faces of 321 development photos.
+// The counts below are of people in the sample photos (turned, dark, cropped, tiny, and in rotated
+// group photos) and of faces in 321 development photos.
 
 // Sides of the close-ups in pixels. The detector works best if the face takes half the side of the
-// close-up; for landmarks the close-up must be twice as large as the net's crop. Of 96 people 87
-// are found; with close-ups of 160 and 320 pixels 89 and 90, with small ones of 96 and 192 pixels
-// 87 and 88.
+// close-up. For landmarks, the close-up must be twice as large as the net's crop. With these sides
+// 87 of 96 people are found. With close-ups of 160 and 320 pixels, 89 and 90 are found; with small
+// ones of 96 and 192 pixels, 87 and 88.
 constexpr int kCloseup = 240;
 constexpr int kSmallCloseup = 128;  // also BlazeFace's frame
 
-// Minimum overlap of a redetected face with the expected box. With 0.5, one of 344 faces is lost
-// and three profiles need the fallback; 0.15 changes none.
+// Minimum overlap of a redetected face with the expected box. With 0.5, one of 344 faces is missed
+// and three profiles need the fallback; 0.15 changes nothing.
 constexpr float kMinIou = 0.3f;
-// A close-up with a larger roll is cropped again, upright. With 10, one more of 96 people is found;
-// with 30, the same number.
+// Maximum roll in degrees; a close-up with a larger one is cropped again, upright. With 10, one
+// more of 96 people is found; with 30, the same number.
 constexpr float kMaxRoll = 20;
 
-// Rotations that are tried; landmarks are found up to 45 degrees from each.
+// Rolls to try, in degrees. The landmark net works up to 45 degrees from each.
 constexpr std::array kRolls = {0.0f, 90.0f, -90.0f, 180.0f};
-constexpr size_t kMaxGuesses = 3;  // with one, two of 94 people are lost
+constexpr size_t kMaxGuesses = 3;  // with one, two of 94 people are missed
 
 struct Guess {
   float roll;
   float instability;
 };
 
-// Rotates the face upright and checks the layout of its landmarks, so that its roll does not count.
+// Checks the layout of the landmarks after rotating the face upright.
 bool plausible_upright(const Points68& points, const Box& box, float degrees,
                        const EmbedderSpec& embedder) {
   const Similarity upright = square_crop(box.centre(), 1, degrees, 1);
@@ -63,13 +63,14 @@ std::vector<Detection> Finder::detect(const Detector& detector, const View& view
 
 std::optional<Detection> Finder::redetect(const Detector& detector, const View& view,
                                           const Box& expected) {
-  // Takes the largest overlap, not the first: the first may be a neighbour, cheek to cheek.
+  // Returns the detection with the largest overlap. If two people are cheek to cheek, the one with
+  // the highest score may be the neighbour's.
   std::optional<Detection> closest;
-  float most = kMinIou;
+  float max_iou = kMinIou;
   for (const Detection& seen : detect(detector, view, detector.spec().second_look_score)) {
     const float iou = intersection_over_union(seen.box.square(), expected.square());
-    if (iou < most) continue;
-    most = iou;
+    if (iou < max_iou) continue;
+    max_iou = iou;
     closest = seen;
   }
   return closest;
@@ -95,16 +96,17 @@ float Finder::measure(const View& view, const FoundFace& face,
   return instability(engine_.landmarker, view, face.detection.box, face.points, perturbations);
 }
 
-// The tests for a face of the first detection pass, cheapest first, until one accepts it. The costs
-// are the number of runs of the landmark net and the maximum number of runs of a detector.
+// A test for a face of the first detection pass. The tests run in order of cost until one accepts
+// the face. The costs are the runs of the landmark net and the maximum number of runs of a
+// detector.
 struct Finder::Test {
   bool (Finder::*accepts)(FoundFace& face);
   int landmark_runs;
   int detector_runs;
   // Used only if no face of the image is known to be upright, because rotated faces are rare next
   // to upright ones.
-  bool not_beside_upright;
-  bool tells_upright;
+  bool skip_beside_upright;
+  bool detects_upright;
 };
 
 const std::array<Finder::Test, 5> Finder::kTests = {{
@@ -113,7 +115,7 @@ const std::array<Finder::Test, 5> Finder::kTests = {{
     {&Finder::is_thoroughly_stable, 5, 0, true, true},
     {&Finder::has_likely_roll, 30, 6, true, true},
     // Accepts blurred faces, half-hidden ones and profiles, on which landmarks are unstable.
-    {&Finder::is_seen_again, 0, 1, false, false},
+    {&Finder::is_redetected, 0, 1, false, false},
 }};
 
 std::optional<Confirmed> Finder::confirm(const Detection& detection, bool beside_upright) {
@@ -123,12 +125,12 @@ std::optional<Confirmed> Finder::confirm(const Detection& detection, bool beside
   const bool refine = options_.refine_landmarks || options_.accuracy_mode == AccuracyMode::kBalance;
   face.points = engine_.landmarker.find(pixels_of(detection.box), detection.box, refine);
   for (const Test& test : kTests) {
-    if (test.not_beside_upright && beside_upright) continue;
+    if (test.skip_beside_upright && beside_upright) continue;
     if (test.detector_runs > 0 && !may_confirm_by_detector()) return std::nullopt;
     if (!(this->*test.accepts)(face)) continue;
     if (face.detection.found_by == FoundBy::kRotated) return Confirmed{std::move(face), false};
     predict_landmarks_again(face, 0);
-    return Confirmed{std::move(face), test.tells_upright};
+    return Confirmed{std::move(face), test.detects_upright};
   }
   return std::nullopt;
 }
@@ -149,7 +151,7 @@ bool Finder::is_thoroughly_stable(FoundFace& face) {
          engine_.pack.landmarks.max_instability.thorough;
 }
 
-bool Finder::is_seen_again(FoundFace& face) {
+bool Finder::is_redetected(FoundFace& face) {
   const Box& box = face.detection.box;
   return redetect(engine_.detector, closeup(image_, box, 0, kCloseup), box).has_value();
 }
@@ -160,8 +162,8 @@ bool Finder::may_confirm_by_detector() {
   return false;
 }
 
-// A face that does not fit the template is often turned or covered, and the box then fits badly:
-// landmarks are predicted again in the box of the close detector.
+// Landmarks that do not fit the template often belong to a turned or covered face with an
+// inaccurate box. Predicts them again in the box of the close detector.
 void Finder::predict_landmarks_again(FoundFace& face, float roll) {
   if (!engine_.close_detector) return;
   if (misfit(face) <= engine_.pack.landmarks.clear_template_error) return;
@@ -181,7 +183,7 @@ void Finder::predict_landmarks_again(FoundFace& face, float roll) {
 bool Finder::has_likely_roll(FoundFace& face) {
   const Detection detection = face.detection;
   const View small = closeup(image_, detection.box, 0, kSmallCloseup);
-  // Most promising first.
+  // Sorted by instability.
   std::array<Guess, kRolls.size()> guesses;
   std::transform(kRolls.begin(), kRolls.end(), guesses.begin(), [&](float roll) {
     FoundFace guess;
@@ -218,8 +220,8 @@ std::optional<FoundFace> Finder::verify_close(const Detection& detection) {
   return face;
 }
 
-// Detects the face again and predicts its landmarks, in a close-up that shows it upright; `view`
-// becomes that close-up.
+// Detects the face again and predicts its landmarks, in a close-up that shows it upright. Sets
+// `view` to that close-up.
 std::optional<FoundFace> Finder::redetect_upright(const Detection& detection, float roll,
                                                   bool contrast_stretched, View& view) {
   FoundFace face;

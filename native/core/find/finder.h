@@ -1,4 +1,4 @@
-// Finds the faces of one image: runs the detector on views of it, and checks what it finds.
+// Finds the faces of one image: runs the detector on views of it, and checks the detections.
 #pragma once
 
 #include <algorithm>
@@ -15,14 +15,14 @@
 
 namespace facematch {
 
-// A face on its way through the stages.
+// A face between detection and the result; each stage adds to it.
 struct FoundFace {
   Detection detection;
   Points68 points;
-  std::optional<Points68> first_points;  // before the close detector's second look, if it had one
+  std::optional<Points68> first_points;  // if predict_landmarks_again() replaced them
   std::optional<float> instability;      // see landmark_check.h; if it was measured thoroughly
   cv::Mat chip;                          // set by alignment
-  float dot_pitch = 0;  // the same: of the dots it is printed with, pixels of the image
+  float dot_pitch = 0;  // set by alignment: distance between printed dots, pixels of the image
   Face face;            // set by alignment and embedding
 };
 
@@ -33,17 +33,17 @@ struct Confirmed {
   bool upright = false;
 };
 
-// Minimum longer side of the box in pixels: smaller faces cannot be compared, and noise passes for
-// faces.
+// Minimum longer side of the box in pixels. Smaller faces cannot be compared, and the detector
+// mistakes noise for them.
 constexpr float kMinFaceSide = 14;
 
-// Maximum number of detector runs per image, and the number after which the detector no longer
-// checks faces of the first pass: faces that need it are dropped. The rest is reserved for the
+// Maximum number of detector runs per image. After kMaxRunsToConfirm runs, faces of the first pass
+// that the detector would have to confirm are dropped. The remaining runs are reserved for the
 // following passes.
 constexpr int kMaxDetectorRuns = 480;
 constexpr int kMaxRunsToConfirm = 240;
 
-// State that the detection passes over one image share. For one thread; engine, image and options
+// State that the detection passes over one image share. Not thread-safe. Engine, image and options
 // must outlive it.
 class Finder {
  public:
@@ -55,20 +55,19 @@ class Finder {
   std::vector<Detection> detect(const Detector& detector, const View& view, float min_score);
 
   // Confirms a face of the first pass: returns it unchanged, rotated (found_by `rotated`), or not
-  // at all. `beside_upright`: a face of the image is known to be upright, so that other rotations
-  // are not tried for this one. The result does not depend on other confirmed faces.
+  // at all. `beside_upright`: another face of the image is known to be upright, so this one is not
+  // tried in other rotations.
   std::optional<Confirmed> confirm(const Detection& detection, bool beside_upright);
 
   // Detects the face again in a close-up, rotated upright by `roll`, and requires landmarks that
   // are plausible and stable. Box, score and points of the result are those of the close-up.
-  // `unstable`, if given, is set to the face if only its landmarks failed: blurred faces, half
-  // hidden ones and profiles.
+  // If only the landmarks fail, as on blurred faces, half-hidden ones and profiles, sets `unstable`
+  // (if given) to the face.
   std::optional<FoundFace> verify(const Detection& detection, float roll, bool contrast_stretched,
                                   std::optional<FoundFace>* unstable = nullptr);
 
-  // Does the same for a face that the close detector found, with that detector: such faces are
-  // turned, covered or blurred, so their landmarks may be less stable. Call it only if the engine
-  // has one.
+  // Does the same with the close detector, for a face that it found. Such faces are turned, covered
+  // or blurred, so their landmarks may be less stable. The engine must have a close detector.
   std::optional<FoundFace> verify_close(const Detection& detection);
 
   const Engine& engine() const { return engine_; }
@@ -77,8 +76,9 @@ class Finder {
   const AnalyseOptions& options() const { return options_; }
   int detector_runs() const { return detector_runs_; }
 
-  // Records that the whole image was searched for faces of that rotation (quarters, clockwise)
-  // whose longer side is at least that many pixels. Ignored if the search was cut short.
+  // Records that the whole image was searched for faces with a longer side of at least `side`
+  // pixels. `quarters`: their rotation, in clockwise steps of 90 degrees. Does nothing if the
+  // budget was used up.
   void searched(size_t quarters, float side) {
     if (!cut_short()) coverage_.searched(quarters, side);
   }
@@ -89,14 +89,14 @@ class Finder {
     return coverage;
   }
 
-  // Records all that the detector saw in the whole image and that is not too small, best first.
+  // Records the detections in the whole image that are large enough for a hint, best first.
   void set_candidates(std::vector<Detection> detections) { candidates_ = std::move(detections); }
   const std::vector<Detection>& candidates() const { return candidates_; }
 
-  // Checks the budget; when it is used up, the search ends.
+  // Returns true if the budget is used up, which ends the search.
   bool cut_short();
-  // Returns true if cut_short() has returned true, or a face was dropped because the runs were used
-  // up.
+  // Returns true if cut_short() has returned true, or a face was dropped because the detector runs
+  // were used up.
   bool was_cut_short() const { return cut_short_ || runs_used_up_; }
 
  private:
@@ -113,7 +113,7 @@ class Finder {
   bool is_quickly_stable(FoundFace& face);
   bool is_thoroughly_stable(FoundFace& face);
   bool has_likely_roll(FoundFace& face);
-  bool is_seen_again(FoundFace& face);
+  bool is_redetected(FoundFace& face);
   bool may_confirm_by_detector();
   void predict_landmarks_again(FoundFace& face, float roll);
   std::optional<FoundFace> redetect_upright(const Detection& detection, float roll,

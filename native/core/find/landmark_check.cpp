@@ -12,11 +12,11 @@ namespace {
 
 struct Range {
   float min, max;
-  bool holds(float value) const { return value >= min && value <= max; }  // false for NaN
+  bool contains(float value) const { return value >= min && value <= max; }  // false for NaN
 };
 
-// Limits as shares of the longer side of the box. Wide enough for profiles, faces cut off by the
-// frame and every pose that the detector finds.
+// Limits as shares of the longer side of the box. They admit profiles, faces cut off by the frame,
+// and every pose that the detector finds.
 constexpr Range kEyeDistance = {0.12f, 0.7f};
 constexpr Range kEyesToMouth = {0.15f, 0.7f};
 constexpr float kMaxShift = 0.25f;      // of the mouth's centre from that of the eyes, sideways
@@ -33,7 +33,7 @@ constexpr std::array kThorough = {Perturbation{.mirrored = true}, Perturbation{.
 // The jaw is omitted: hair and beards make it unstable on good faces too.
 constexpr size_t kFirstPoint = 17;
 
-// The number of each landmark in the mirror image.
+// Index of each landmark in the mirror image.
 constexpr std::array<size_t, 68> kInMirror = {
     16, 15, 14, 13, 12, 11, 10, 9,  8,  7,  6,  5,  4, 3, 2, 1, 0,  // jaw
     26, 25, 24, 23, 22, 21, 20, 19, 18, 17,                         // brows
@@ -42,7 +42,7 @@ constexpr std::array<size_t, 68> kInMirror = {
     54, 53, 52, 51, 50, 49, 48, 59, 58, 57, 56, 55,                 // outer lips
     64, 63, 62, 61, 60, 67, 66, 65};                                // inner lips
 
-// Points predicted on the mirror image, in the numbering of the original.
+// Converts the order of points predicted on the mirror image to that of the original.
 Points68 renumbered(const Points68& points) {
   Points68 out;
   for (size_t i = 0; i < out.size(); ++i) out[i] = points[kInMirror[i]];
@@ -71,10 +71,10 @@ bool plausible(const Landmarks& landmarks, const Box& box, std::span<const Point
   const float eyes_to_mouth = mouth.y - eyes.y;
   const Point off_centre = (eyes + mouth) / 2 - box.centre();
   // The person's right eye is on the left in the image.
-  return kEyeDistance.holds((landmarks.left_eye.x - landmarks.right_eye.x) / side) &&
-         kEyesToMouth.holds(eyes_to_mouth / side) &&
+  return kEyeDistance.contains((landmarks.left_eye.x - landmarks.right_eye.x) / side) &&
+         kEyesToMouth.contains(eyes_to_mouth / side) &&
          landmarks.mouth_right.x < landmarks.mouth_left.x &&
-         kNose.holds((landmarks.nose.y - eyes.y) / eyes_to_mouth) &&
+         kNose.contains((landmarks.nose.y - eyes.y) / eyes_to_mouth) &&
          std::abs(mouth.x - eyes.x) <= kMaxShift * side &&
          cv::norm(off_centre) <= kMaxOffCentre * side &&
          template_error(landmarks, template_points) <= kMaxTemplateError;

@@ -20,7 +20,7 @@ bool plausible(const Landmarks& landmarks, const Box& box, std::span<const Point
 // Landmark stability: on an upright face, landmarks stay on the face when the crop is mirrored,
 // rotated or shifted. Anywhere else the net returns its average face, which moves with the crop.
 //
-// A perturbation is the difference of another crop of the same face from the first.
+// A perturbation describes how another crop of the same face differs from the first.
 struct Perturbation {
   bool mirrored = false;
   float degrees = 0;
@@ -28,14 +28,14 @@ struct Perturbation {
   float down = 0;
 };
 
-// One perturbation recognises most faces; five, which fail on different faces, nearly all.
+// The quick check uses one perturbation and recognises most faces. The thorough check uses five,
+// which fail on different faces, and recognises nearly all.
 std::span<const Perturbation> quick_perturbations();
 std::span<const Perturbation> thorough_perturbations();
 
-// Returns the distance of `points`, predicted in `view` for a face in `box`, from those of the
-// perturbed crops: root mean square over brows, nose, eyes and mouth, as a share of the crop's
-// side. The geometric mean over the perturbations is used, so that a single failure does not
-// decide.
+// Returns the distance of `points`, predicted in `view` for a face in `box`, from the points of the
+// perturbed crops. It is the root mean square over brows, nose, eyes and mouth, as a share of the
+// crop's side. The geometric mean over the perturbations keeps a single failure from deciding.
 float instability(const Landmarker& landmarker, const View& view, const Box& box,
                   const Points68& points, std::span<const Perturbation> perturbations);
 

@@ -10,13 +10,13 @@
 namespace facematch {
 namespace {
 
-// Limit for coordinates, in sides of the crop from its corner: far beyond any face, and small
-// enough for all arithmetic.
+// Limit for coordinates, in sides of the crop from its corner: far beyond any face, but small
+// enough to avoid overflow.
 constexpr float kMaxShare = 100;
 
 float bounded(float share) {
   if (!std::isfinite(share)) {
-    throw Error(ErrorCode::kInternalError, "the landmark net answered with NaN or infinity");
+    throw Error(ErrorCode::kInternalError, "the landmark net returned NaN or infinity");
   }
   return std::clamp(share, -kMaxShare, kMaxShare);
 }
@@ -34,7 +34,7 @@ Landmarker::Landmarker(const Pack& pack)
       net_(pack.directory + "/" + spec_.file, spec_.input, {1, 1, spec_.size, spec_.size},
            {spec_.output}) {
   if (net_.output_size(0) != size_t{2} * 68) {
-    throw Error(ErrorCode::kInternalError, "the landmark net does not answer with 68 points");
+    throw Error(ErrorCode::kInternalError, "the landmark net must return 136 numbers (68 points)");
   }
 }
 

@@ -18,14 +18,14 @@ class Landmarker {
  public:
   explicit Landmarker(const Pack& pack);
 
-  // Predicts once, and again on an upright crop if the roll differs from the expected one (`roll`,
-  // degrees clockwise) by more than upright_degrees; with `refine` always twice.
+  // Predicts the landmarks on a crop rotated by `roll` (degrees clockwise). Predicts them again on
+  // an upright crop if `refine` is set, or if the face's roll differs by more than upright_degrees.
   Points68 find(const View& view, const Box& box, bool refine, float roll = 0) const;
 
-  // Runs the net once on the crop of crop_size() pixels that `crop` makes of the image. `mirrored`:
-  // the net gets the mirror image of the crop; positions are converted back, but the numbering
-  // stays that of the mirror image. Points are finite; throws Error kInternalError if the net's are
-  // not.
+  // Runs the net once on a crop of crop_size() pixels; `crop` is the transform from the image.
+  // `mirrored`: runs it on the mirror image of the crop. Positions are converted back, but points
+  // keep the order of the mirror image. Throws Error kInternalError if the net returns numbers that
+  // are not finite.
   Points68 predict(const View& view, const Similarity& crop, bool mirrored = false) const;
 
   float crop_side(const Box& box) const { return box.longer_side() * spec_.crop; }
@@ -40,11 +40,11 @@ Points68 moved(const Points68& points, const Similarity& transform);
 
 Landmarks five_points(const Points68& points);
 
-// Returns the angle of the line from the person's right eye to the left, degrees, clockwise in the
-// image.
+// Returns the angle of the line from the person's right eye to the left eye, in degrees, clockwise
+// in the image.
 float eye_line_degrees(const Landmarks& landmarks);
 
-// Returns the angle between a roll and that of the eye line, 0 to 180.
+// Returns the angle between `roll` and the eye line, 0 to 180 degrees.
 float degrees_from(float roll, const Landmarks& landmarks);
 
 }  // namespace facematch

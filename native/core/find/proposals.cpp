@@ -10,20 +10,21 @@
 namespace facematch {
 namespace {
 
-// Lower than the score that a face needs, because Finder::verify() decides.
+// Lower than a pack's min_det_score, because Finder::verify() checks each proposal.
 constexpr float kProposalScore = 0.5f;
 constexpr size_t kMaxProposals = 2 * kMaxFaces;  // per pass, best first
 constexpr float kSameBox = 0.4f;                 // intersection over union
 
-// Side of an enlarged hint in pixels, of which the face has half: twelve of them fit into a frame
-// of 320 x 240.
+// Side of an enlarged hint in pixels; the face takes half of it. Twelve hints fit into a frame of
+// 320 x 240.
 constexpr int kSlot = 80;
 
 constexpr float kSameRoll = 45;  // degrees apart
 
-// A hint of at least this score needs only the second score when enlarged: faces that look down. On
-// pages of 11 to 49 people 89 of 96 are found, 85 without it; with the lower score for every hint
-// 91, but a false one costs a photo of 12 megapixels 14 ms of 37.
+// An upright hint that scores at least kLikelyHint, such as a face that looks down, must score only
+// kLikelyScore when enlarged. On pages of 11 to 49 people, 89 of 96 are found; without this
+// rule, 85. With kLikelyScore for every hint, 91 are found, but a false hint costs 14 of 37 ms on a
+// 12-megapixel photo.
 constexpr float kLikelyHint = 0.4f;
 constexpr float kLikelyScore = 0.6f;
 
@@ -34,8 +35,8 @@ bool is_known(const std::vector<Proposal>& proposals, const Proposal& one) {
   });
 }
 
-// The enlarged hints, in pixels of the image: all are side by side in one frame, in squares of
-// `slot` pixels, so that one run covers them.
+// Returns the detections in each enlarged hint, in pixels of the image. The hints are side by side
+// in one frame, in squares of `slot` pixels, so that one detector run searches all of them.
 std::vector<std::vector<Detection>> detect_enlarged(Finder& finder, const Detector& detector,
                                                     std::span<const Hint> hints, int slot) {
   cv::Mat sheet(detector.spec().height, detector.spec().width, CV_8UC3, cv::Scalar::all(0));
@@ -76,7 +77,7 @@ float scale_in_frame(const Finder& finder, size_t quarters) {
                   static_cast<float>(frame.height) / static_cast<float>(height));
 }
 
-void searched_turned(Finder& finder, float side_in_frame) {
+void mark_rotations_searched(Finder& finder, float side_in_frame) {
   for (size_t quarters = 1; quarters < 4; ++quarters) {
     finder.searched(quarters, side_in_frame / scale_in_frame(finder, quarters));
   }
@@ -152,9 +153,9 @@ std::vector<Proposal> enlarged_hints(Finder& finder, const Detector& detector,
     for (size_t i = 0; i < some.size(); ++i) {
       const auto& [hint, roll] = some[i].proposal;
       const bool likely = roll == 0 && hint.score >= kLikelyHint;
-      const float least = likely ? kLikelyScore : detector.spec().second_look_score;
+      const float min_score = likely ? kLikelyScore : detector.spec().second_look_score;
       for (const Detection& detection : seen[i]) {
-        if (detection.score < least || !overlap(detection.box, hint.box)) continue;
+        if (detection.score < min_score || !overlap(detection.box, hint.box)) continue;
         kept.push_back({detection, roll});
         break;
       }
@@ -168,20 +169,20 @@ std::vector<Proposal> proposals_of(Finder& finder, const Detector& detector,
                                    const std::vector<View>& views, Hints hints,
                                    const std::vector<FoundFace>& known, const View* pixels) {
   std::vector<Proposal> all;
-  std::vector<Hint> unsure;
+  std::vector<Hint> weak;
   for (const View& view : views) {
-    const float least = hints == Hints::kEnlarged ? kHintScore : kProposalScore;
-    for (const Detection& detection : finder.detect(detector, view, least)) {
+    const float min_score = hints == Hints::kEnlarged ? kHintScore : kProposalScore;
+    for (const Detection& detection : finder.detect(detector, view, min_score)) {
       if (is_known(known, detection.box)) continue;
       const Proposal proposal{detection, view.roll()};
       if (detection.score < kProposalScore) {
-        unsure.push_back({proposal, pixels == nullptr ? &view : pixels});
+        weak.push_back({proposal, pixels == nullptr ? &view : pixels});
       } else {
         all.push_back(proposal);
       }
     }
   }
-  for (Proposal& proposal : enlarged_hints(finder, detector, std::move(unsure))) {
+  for (Proposal& proposal : enlarged_hints(finder, detector, std::move(weak))) {
     all.push_back(std::move(proposal));
   }
   std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) {

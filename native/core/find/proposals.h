@@ -1,5 +1,5 @@
-// Possible faces in views of an image: confident detections, and hints that are confirmed when they
-// are enlarged.
+// Possible faces in views of an image: confident detections, and hints that an enlarged crop
+// confirms.
 #pragma once
 
 #include <vector>
@@ -8,57 +8,58 @@
 
 namespace facematch {
 
-// Above this longer side in pixels, the whole image in one frame shows so little detail that more
-// looks follow, whatever the first one finds.
+// Longer side in pixels above which one frame shows too little detail of the whole image, so that
+// finer searches always follow.
 constexpr int kLarge = 1400;
 inline bool is_large(const Image& image) {
   return std::max(image.width(), image.height()) > kLarge;
 }
 
-// Minimum longer side of a face in the detector's frame, in pixels, for a confident detection, and
-// for at least a hint. The rows "beside a larger one" of bench/hard-images.mjs report how many of
-// each side are found.
-constexpr float kSureSide = 18;
+// Minimum longer side of a face in the detector's frame, in pixels, for a confident detection and
+// for a hint. The rows "beside a larger one" of bench/hard-images.mjs report how many faces of each
+// side are found.
+constexpr float kConfidentSide = 18;
 constexpr float kHintSide = 12;
 
-// Returns the pixels of the frame per pixel of the image if the whole image is shown in it, rotated
-// by that many quarters.
+// Returns the pixels of the detector's frame per pixel of the image if the frame shows the whole
+// image, rotated by `quarters` times 90 degrees.
 float scale_in_frame(const Finder& finder, size_t quarters);
 
-// Records that the whole image was searched in the three rotations that are not upright, each
-// filling the frame, for faces of that longer side in the frame.
-void searched_turned(Finder& finder, float side_in_frame);
+// Records that the whole image was searched in the three other rotations, for faces with a longer
+// side of at least `side_in_frame` pixels in the frame.
+void mark_rotations_searched(Finder& finder, float side_in_frame);
 
 struct Proposal {
   Detection detection;
   float roll;  // of an upright face in the view, degrees
 };
 
-// Minimum score of a hint. With half of it, scanned pages with small faces take twice the time for
-// one face of 72 and two of 96 on pages of a video call; with twice of it, two and one are lost.
+// Minimum score of a hint. With 0.05, scanned pages with small faces take twice the time, for one
+// more face of 72, and two more of 96 on pages of a video call. With 0.2, two and one are missed.
 constexpr float kHintScore = 0.1f;
 
 // Minimum score of a candidate, just above the detector's score for a plain surface. In the upright
 // image a rotated face scores less than an upright one, but more than its surroundings.
 constexpr float kCandidateScore = 0.072f;
 
-// Decodes what the faces' landmarks and chips need, in one pass through the file.
+// Decodes the parts of the image that the faces' landmarks and chips need, in one pass through the
+// file.
 void decode_parts_for(Finder& finder, const std::vector<Detection>& detections);
 
-// Returns true if one of the faces is in that place.
+// Returns true if one of the faces overlaps the box.
 bool is_known(const std::vector<FoundFace>& faces, const Box& box);
 
-// Returns detections: without hints those that score at least kProposalScore. Best first, each
-// once, without the places of known faces. Hints are cropped from `pixels`, or, if that is null,
-// from the view in which they were found.
+// Returns the detections in the views that score at least kProposalScore and, with kEnlarged, the
+// hints that an enlarged crop confirms. They are sorted by score, without duplicates and known
+// faces. Hints are cropped from `pixels`, or from their own view if `pixels` is null.
 enum class Hints { kIgnored, kEnlarged };
 std::vector<Proposal> proposals_of(Finder& finder, const Detector& detector,
                                    const std::vector<View>& views, Hints hints,
                                    const std::vector<FoundFace>& known = {},
                                    const View* pixels = nullptr);
 
-// Verifies the proposals that are not known yet and appends the faces. Next to a face that is known
-// or verified, others with its roll need no stable landmarks.
+// Verifies the proposals that are not known yet and appends the faces. Next to a known or verified
+// face, faces with the same roll may have unstable landmarks.
 void verify_new(Finder& finder, const std::vector<Proposal>& proposals, FoundBy found_by,
                 std::vector<FoundFace>& faces);
 
@@ -68,7 +69,7 @@ struct Unstable {
   FoundFace face;
 };
 
-// The second half of that: returns those of them that are next to a face with their roll.
+// Appends the unstable faces whose roll is about that of a face in `faces`.
 void append_beside(std::vector<Unstable> unstable, FoundBy found_by, std::vector<FoundFace>& faces);
 
 // A place where a face may be, and the view to crop it from.
@@ -77,8 +78,8 @@ struct Hint {
   const View* pixels;
 };
 
-// Returns the hints that the detector is sure of in close-ups, best first; stops when none of
-// twelve is, because those that follow score less.
+// Returns the hints that the detector confirms when they are enlarged, best first. Stops after a
+// frame without a confirmed hint, because the remaining hints score less.
 std::vector<Proposal> enlarged_hints(Finder& finder, const Detector& detector,
                                      std::vector<Hint> hints);
 

@@ -19,15 +19,15 @@ struct RawImage {
   int height = 0;
   int orientation = 1;  // EXIF, 1..8
   int eighths = 8;
-  cv::Point at;  // of a part: where it begins in the whole image of that scale
+  cv::Point at;  // offset of a part in the whole image at this scale
 };
 
 RawImage decode_jpeg(std::span<const uint8_t> bytes, const ImageLimits& limits, int min_side,
                      const Budget& budget);
 
-// Decodes parts of a JPEG, given in pixels of the full image, not yet upright: each as
-// decode_jpeg() would return it, or a little more. Reads the file once, up to the last row that is
-// needed. A part outside the image is an Error kInternalError.
+// Decodes parts of a JPEG, given in pixels of the full image before it is rotated upright. Each
+// part has the pixels of decode_jpeg() and may be a little larger. Reads the file once, up to the
+// last row that is needed. Throws Error kInternalError if a part is outside the image.
 std::vector<RawImage> decode_jpeg_parts(std::span<const uint8_t> bytes, int min_side,
                                         std::span<const cv::Rect> parts, const Budget& budget);
 RawImage decode_png(std::span<const uint8_t> bytes, const ImageLimits& limits,
@@ -38,9 +38,9 @@ RawImage decode_webp(std::span<const uint8_t> bytes, const ImageLimits& limits,
 // Throws Error kImageDimensions.
 void check_dimensions(int64_t width, int64_t height, const ImageLimits& limits);
 
-// Minimum size in bytes of buffers for which huge pages are requested, if the system has them: most
-// of the time of a large image would go into page faults. Smaller ones are parts of malloc's
-// arenas, which are reused (see engine.cpp).
+// Minimum size in bytes of a buffer for which huge pages are requested. Without them, a large image
+// spends most of its time in page faults. Smaller buffers come from malloc's arenas, which are
+// reused (see engine.cpp).
 constexpr size_t kLargeBuffer = size_t{16} << 20;
 
 // Returns pixels with uninitialised values.

@@ -24,17 +24,17 @@ constexpr std::array kUnusualFrames = {0xC3, 0xC5, 0xC6, 0xC7};  // lossless, hi
 constexpr int kHierarchy = 0xDE;
 constexpr int kJpegLs = 0xF7;
 
-// Number of rows that are skipped between two checks. Rows of blocks have 1, 2, 4 and so on up to
-// 32 of them.
+// Number of rows that are skipped between two checks: a multiple of the height of any row of blocks
+// (1, 2, 4 and so on, up to 32).
 constexpr JDIMENSION kRowsSkipped = 256;
 
 JpegClient& client_of(j_common_ptr info) { return *static_cast<JpegClient*>(info->client_data); }
 
 jvirt_barray_ptr on_request(j_common_ptr info, int pool, boolean zeroed, JDIMENSION blocks_per_row,
-                            JDIMENSION rows, JDIMENSION most_rows_at_once) {
+                            JDIMENSION rows, JDIMENSION max_rows_at_once) {
   JpegClient& client = client_of(info);
-  const auto array = client.memory.request_virt_barray(info, pool, zeroed, blocks_per_row, rows,
-                                                       most_rows_at_once);
+  const auto array =
+      client.memory.request_virt_barray(info, pool, zeroed, blocks_per_row, rows, max_rows_at_once);
   if (client.arrays < client.coefficients.size()) {
     client.coefficients[client.arrays++] = {array, sizeof(JBLOCK) * blocks_per_row * rows};
   }
@@ -46,7 +46,7 @@ void on_realize(j_common_ptr info) {
   client.memory.realize_virt_arrays(info);
   for (size_t i = 0; i < client.arrays; ++i) {
     const auto [array, bytes] = client.coefficients[i];
-    // The rows follow one another.
+    // The rows are contiguous.
     const JBLOCKARRAY first = info->mem->access_virt_barray(info, array, 0, 1, TRUE);
     if (bytes >= kLargeBuffer) use_huge_pages(reinterpret_cast<uint8_t*>(first[0]), bytes);
   }
@@ -56,25 +56,25 @@ void on_realize(j_common_ptr info) {
 [[noreturn]] void leave(j_common_ptr info) { std::longjmp(client_of(info).jump, 1); }
 
 // Warnings of libjpeg after which the image is still correct; docs/images.md explains why. After
-// every other warning libjpeg fills a gap with grey or with a guess, and faces must not be compared
-// on made-up pixels, so that is damage.
+// any other warning, libjpeg fills a gap with grey or guessed pixels. Faces must not be compared on
+// those, so the file counts as damaged.
 constexpr std::array kHarmless = {JWRN_ADOBE_XFORM, JWRN_JFIF_MAJOR, JWRN_NOT_SEQUENTIAL};
 
-// Maximum number of bytes before a restart marker. Webcams are known to write up to four; more are
-// left over if a wrong bit has moved what follows it.
-constexpr int kMostPadding = 8;
+// Maximum number of extraneous bytes before a restart marker. Webcams are known to write up to
+// four. A wrong bit that shifts the following data leaves more.
+constexpr int kMaxPadding = 8;
 
 bool is_harmless(const jpeg_decompress_struct& info, int warning) {
   switch (warning) {
-    // The file ends without its end marker. Missing rows are JWRN_HIT_MARKER; missing scans are
-    // left to has_all_scans().
+    // The file ends without its end marker. Missing rows are reported as JWRN_HIT_MARKER;
+    // has_all_scans() detects missing scans.
     case JWRN_JPEG_EOF:
       return info.input_scan_number > 0;
     case JWRN_EXTRANEOUS_DATA: {
       const int bytes = info.err->msg_parm.i[0], marker = info.err->msg_parm.i[1];
-      return marker < JPEG_RST0 || marker > JPEG_RST0 + 7 || bytes <= kMostPadding;
+      return marker < JPEG_RST0 || marker > JPEG_RST0 + 7 || bytes <= kMaxPadding;
     }
-    // A first scan may be repeated or come late; bits that refine others need those others.
+    // A first scan may be repeated or come late. A refinement scan needs the scan that it refines.
     case JWRN_BOGUS_PROGRESSION:
       return info.Ah == 0;
     default:
@@ -107,7 +107,7 @@ std::span<const uint8_t> unread(const jpeg_decompress_struct& info) {
   return {rest.data() - given, rest.size() + given};
 }
 
-// Skips bytes behind those that libjpeg has, and makes the following ones available.
+// Skips `count` bytes after the ones in libjpeg's buffer.
 void pass(j_decompress_ptr info, size_t count) {
   JpegClient& client = client_of(reinterpret_cast<j_common_ptr>(info));
   client.budget_spent = !client.walk.pass(count);
@@ -161,8 +161,8 @@ boolean on_app1(j_decompress_ptr info) {
   return TRUE;
 }
 
-// Records where the parts of an ICC profile are (ICC.1:2022, annex B.4). The first of each number
-// counts, as in Chromium.
+// Records where the parts of an ICC profile are (ICC.1:2022, annex B.4). If a number is repeated,
+// the first part is used, as in Chromium.
 boolean on_app2(j_decompress_ptr info) {
   constexpr std::array<uint8_t, 12> kName = {'I', 'C', 'C', '_', 'P', 'R',
                                              'O', 'F', 'I', 'L', 'E', 0};
@@ -186,7 +186,7 @@ boolean on_app2(j_decompress_ptr info) {
 
 void ignore_text(j_common_ptr) {}
 
-// 255 means no ink, as Adobe writes it. Browsers and the other decoders read it so with or without
+// 255 means no ink, as Adobe writes it. Browsers and other decoders assume this even without
 // Adobe's marker.
 void cmyk_to_bgr(const uint8_t* cmyk, uint8_t* bgr, int width) {
   for (int x = 0; x < width; ++x, cmyk += 4, bgr += 3) {
@@ -204,11 +204,11 @@ bool is_enlarged_twice(const jpeg_decompress_struct& info, const jpeg_component_
                        component.v_samp_factor * times < info.max_v_samp_factor);
 }
 
-// Returns true if every scan has arrived. libjpeg returns incomplete images without a warning: a
-// missing component is grey, a missing coefficient 0. No known encoder omits them.
+// Returns true if the file has every scan. libjpeg decodes an incomplete file without a warning: a
+// missing component is grey, a missing coefficient 0. No known encoder omits scans.
 bool has_all_scans(const jpeg_decompress_struct& info) {
   for (int c = 0; c < info.num_components; ++c) {
-    // Kept at the component's first scan.
+    // libjpeg stores it at the component's first scan.
     if (info.comp_info[c].quant_table == nullptr) return false;
     if (!info.progressive_mode) continue;
     // Lowest known bit of each coefficient; -1 if none.
@@ -218,16 +218,16 @@ bool has_all_scans(const jpeg_decompress_struct& info) {
   return true;
 }
 
-// Minimum longer side in pixels of a copy at 1/8: 1/4 costs hardly more and shows smaller faces
-// finely enough.
-constexpr int kLeastOfEighth = 750;
+// Minimum longer side in pixels of a copy at 1/8. Smaller images are decoded at 1/4, which costs
+// hardly more and shows small faces in enough detail.
+constexpr int kMinSideAtEighth = 750;
 
 // Returns the smallest of 1/8, 1/4, 1/2, 1 that leaves at least `wanted` pixels on the longer side.
 unsigned scale_eighths(int longer, int wanted) {
   if (wanted <= 0) return 8;
   unsigned eighths = 8;
   while (eighths > 1 && longer * static_cast<int>(eighths / 2) / 8 >= wanted) eighths /= 2;
-  return eighths == 1 && longer / 8 < kLeastOfEighth ? 2 : eighths;
+  return eighths == 1 && longer / 8 < kMinSideAtEighth ? 2 : eighths;
 }
 
 }  // namespace
@@ -262,7 +262,7 @@ bool JpegDecoder::read_header() {
 }
 
 void JpegDecoder::read_colours() {
-  // Profiles of inks are not applied.
+  // CMYK profiles are not applied.
   if (info_.jpeg_color_space == JCS_CMYK || info_.jpeg_color_space == JCS_YCCK) return;
   std::vector<uint8_t> profile;
   for (size_t number = 1; number <= client_.profile_parts; ++number) {
@@ -270,7 +270,8 @@ void JpegDecoder::read_colours() {
     if (part.empty()) return;
     profile.insert(profile.end(), part.begin(), part.end());
   }
-  if (const auto space = far_space(read_icc_profile(profile, false))) to_srgb_.emplace(*space, 255);
+  if (const auto space = space_to_convert(read_icc_profile(profile, false)))
+    to_srgb_.emplace(*space, 255);
 }
 
 bool JpegDecoder::start(int min_side) {
@@ -307,7 +308,7 @@ bool JpegDecoder::skip_to(int row) {
   while (info_.output_scanline < end) {
     client_.budget_spent = client_.budget->spent();
     if (client_.budget_spent) return false;
-    // Whole rows of blocks between two calls, because libjpeg-turbo 2.1 loses the rest of one.
+    // Each call ends with a row of blocks, because libjpeg-turbo 2.1 loses the rest of a row.
     const JDIMENSION whole = kRowsSkipped - info_.output_scanline % kRowsSkipped;
     jpeg_skip_scanlines(&info_, std::min(whole, end - info_.output_scanline));
   }
@@ -345,11 +346,12 @@ cv::Size JpegDecoder::size() const {
   return {static_cast<int>(info_.output_width), static_cast<int>(info_.output_height)};
 }
 
-const char* JpegDecoder::refused_kind() const {
+const char* JpegDecoder::unsupported_kind() const {
   const int given = errors_.msg_parm.i[0];
   const auto is = [&](int message) { return errors_.msg_code == message; };
-  // If arithmetic coding ends early, libjpeg cannot detect it and continues with zeros; browsers do
-  // not show it either. SOF9 and SOF10 are read, SOF11 and SOF13 to SOF15 are an error.
+  // libjpeg cannot detect that arithmetic-coded data end early, and continues with zeros. Browsers
+  // do not show such files either. libjpeg reads SOF9 and SOF10; it reports SOF11 and SOF13 to
+  // SOF15 as an error.
   if (info_.arith_code || (is(JERR_SOF_UNSUPPORTED) && given >= kSof11)) return "arithmetic_jpeg";
   const bool frame =
       is(JERR_SOF_UNSUPPORTED) &&
@@ -359,8 +361,8 @@ const char* JpegDecoder::refused_kind() const {
   return frame || marker || precision ? "unusual_jpeg" : nullptr;
 }
 
-Error JpegDecoder::fault() {
-  if (const char* kind = refused_kind()) return unsupported_format(kind);
+Error JpegDecoder::failure() {
+  if (const char* kind = unsupported_kind()) return unsupported_format(kind);
   if (client_.budget_spent) client_.budget->stop();
   if (errors_.msg_code == JERR_OUT_OF_MEMORY) return out_of_memory();
   char text[JMSG_LENGTH_MAX] = "";
@@ -371,13 +373,13 @@ Error JpegDecoder::fault() {
 RawImage decode_jpeg(std::span<const uint8_t> bytes, const ImageLimits& limits, int min_side,
                      const Budget& budget) {
   JpegDecoder decoder(bytes, budget);
-  if (!decoder.read_header() || decoder.refused_kind() != nullptr) throw decoder.fault();
+  if (!decoder.read_header() || decoder.unsupported_kind() != nullptr) throw decoder.failure();
   check_dimensions(decoder.info().image_width, decoder.info().image_height, limits);
   decoder.read_colours();
-  if (!decoder.start(min_side)) throw decoder.fault();
+  if (!decoder.start(min_side)) throw decoder.failure();
   RawImage raw = decoder.facts();
   raw.bgr = new_pixels(decoder.size(), CV_8UC3);
-  if (!decoder.read_rows(raw.bgr)) throw decoder.fault();
+  if (!decoder.read_rows(raw.bgr)) throw decoder.failure();
   decoder.convert(raw.bgr);
   return raw;
 }

@@ -21,8 +21,8 @@ namespace facematch {
 
 // Data that libjpeg's callbacks find in client_data.
 struct JpegClient {
-  // Coefficients of a file with several scans, which libjpeg keeps until the last has arrived: as
-  // much memory as the image. They are put into huge pages, like new_pixels().
+  // Coefficients of a file with several scans. libjpeg keeps them until the last scan; they take as
+  // much memory as the image. They use huge pages, like new_pixels().
   struct Coefficients {
     jvirt_barray_ptr array;
     size_t bytes;
@@ -40,9 +40,9 @@ struct JpegClient {
   jpeg_memory_mgr memory = {};     // libjpeg's own methods
   std::array<Coefficients, MAX_COMPONENTS> coefficients = {};
   size_t arrays = 0;
-  const char* damage = nullptr;  // for which libjpeg has no message
+  const char* damage = nullptr;  // damage for which libjpeg has no message
 
-  // Parts of an ICC profile, in the segments APP2, by their numbers, which begin at 1.
+  // Parts of an ICC profile (segments APP2) by number; numbers begin at 1.
   std::array<std::span<const uint8_t>, 256> profile = {};
   size_t profile_parts = 0;  // expected number
 };
@@ -55,7 +55,7 @@ class JpegDecoder {
   JpegDecoder(const JpegDecoder&) = delete;
   JpegDecoder& operator=(const JpegDecoder&) = delete;
 
-  // Each step returns false when the image is damaged or the budget is used up; see fault().
+  // Each step returns false when the image is damaged or the budget is used up; see failure().
   bool read_header();
 
   // Chooses the scale for a longer side of `min_side` pixels; reads all scans of a file with
@@ -88,12 +88,11 @@ class JpegDecoder {
   // Returns the pixels at the chosen scale.
   cv::Size size() const;
 
-  // Returns the API's value for an unsupported kind of JPEG; nullptr for any other, also a damaged
-  // one.
-  const char* refused_kind() const;
+  // Returns the API's value for an unsupported kind of JPEG, or nullptr.
+  const char* unsupported_kind() const;
 
   // Returns the reason why a step returned false.
-  Error fault();
+  Error failure();
 
  private:
   jpeg_decompress_struct info_ = {};

@@ -7,10 +7,10 @@
 namespace facematch {
 namespace {
 
-// Returns the rows of the parts, from the top, merging those that are near each other. Each range
-// ends with a row of blocks, which has 1 to 32 rows: from the last rows of one on libjpeg-turbo 2.1
-// skips a wrong number if components have four and two rows of samples for each row of blocks (1x4,
-// 1x2, 1x2).
+// Returns the rows of the parts, from the top; ranges that are near each other are merged. Each
+// range ends with a row of blocks, which has 1 to 32 rows. If skipping begins in the last rows of a
+// row of blocks, libjpeg-turbo 2.1 skips a wrong number of rows for some sampling factors,
+// such as 1x4, 1x2, 1x2.
 std::vector<cv::Range> rows_of(std::vector<cv::Rect> parts, int height) {
   constexpr int kRowOfBlocks = 32;
   // Skipping fewer rows of blocks than this saves nothing.
@@ -30,8 +30,8 @@ std::vector<cv::Range> rows_of(std::vector<cv::Rect> parts, int height) {
   return rows;
 }
 
-// Returns the pixels at that scale that show a part of the full image, and some more, because at
-// the edge of the decoded area colours are interpolated from one side only.
+// Returns the pixels at this scale that show a part of the full image, with a margin. At the edge
+// of the decoded area, colours are interpolated from one side only.
 cv::Rect scaled(const cv::Rect& part, unsigned eighths, cv::Size whole) {
   constexpr int kMargin = 8;
   const auto scale = static_cast<double>(eighths) / 8;
@@ -48,9 +48,9 @@ std::vector<RawImage> decode_jpeg_parts(std::span<const uint8_t> bytes, int min_
                                         std::span<const cv::Rect> parts, const Budget& budget) {
   if (parts.empty()) return {};
   JpegDecoder decoder(bytes, budget);
-  if (!decoder.read_header()) throw decoder.fault();
+  if (!decoder.read_header()) throw decoder.failure();
   decoder.read_colours();
-  if (!decoder.start(min_side)) throw decoder.fault();
+  if (!decoder.start(min_side)) throw decoder.failure();
   std::vector<cv::Rect> places;
   cv::Rect all;
   for (const cv::Rect& part : parts) {
@@ -61,12 +61,12 @@ std::vector<RawImage> decode_jpeg_parts(std::span<const uint8_t> bytes, int min_
   if (std::any_of(places.begin(), places.end(), [](const cv::Rect& one) { return one.empty(); })) {
     throw Error(ErrorCode::kInternalError, "a part lies outside the image");
   }
-  if (!decoder.crop(left, width)) throw decoder.fault();
+  if (!decoder.crop(left, width)) throw decoder.failure();
   std::vector<RawImage> found(places.size(), decoder.facts());
   for (const cv::Range& rows : rows_of(places, decoder.size().height)) {
     cv::Mat strip = new_pixels({width, rows.size()}, CV_8UC3);
     if (!decoder.skip_to(rows.start) || !decoder.read_rows(strip)) {
-      throw decoder.fault();
+      throw decoder.failure();
     }
     decoder.convert(strip);
     const cv::Rect place(left, rows.start, width, rows.size());

@@ -23,8 +23,8 @@
 namespace facematch {
 namespace {
 
-// The budget is checked at this interval of rows, and in Walk while bytes are read: data after the
-// last row is inflated too, up to a thousandfold. libpng asks for 8 KiB of image data at a time.
+// The budget is checked at this interval of rows, and in Walk while bytes are read. Data after the
+// last row is inflated too, up to a thousandfold. libpng reads 8 KiB of image data at a time.
 constexpr int kRowsBetweenChecks = 16;
 
 struct Source {
@@ -36,7 +36,7 @@ struct Source {
 };
 
 constexpr char kExif[] = "eXIf";
-constexpr png_uint_32 kExifType = 0x65584966;  // the same as libpng numbers it
+constexpr png_uint_32 kExifType = 0x65584966;  // kExif as libpng's number
 
 void read_bytes(png_structp png, png_bytep out, size_t count) {
   auto* source = static_cast<Source*>(png_get_io_ptr(png));
@@ -47,7 +47,7 @@ void read_bytes(png_structp png, png_bytep out, size_t count) {
   if (source->budget_spent) png_error(png, "budget");
 }
 
-// Allocator for libpng and zlib. Neither always reports a failed allocation.
+// Allocator for libpng and zlib, which do not report every failed allocation.
 png_voidp allocate(png_structp png, png_alloc_size_t bytes) {
   void* memory = std::malloc(bytes);
   if (memory == nullptr) static_cast<Source*>(png_get_mem_ptr(png))->no_memory = true;
@@ -83,18 +83,18 @@ class Decoder {
     info_ = png_create_info_struct(png_);
     if (info_ == nullptr) return false;
     png_set_read_fn(png_, &source_, read_bytes);
-    // libpng reads only transparency and orientation of the ancillary chunks; others may be wrong,
-    // or decompression bombs. read_colours() reads those for colours.
+    // Of the ancillary chunks, libpng reads only transparency and orientation. Others may be wrong,
+    // or decompression bombs. read_colours() reads the chunks for colours.
     png_set_keep_unknown_chunks(png_, PNG_HANDLE_CHUNK_NEVER, nullptr, -1);
-    // Kept unchanged: the handler of libpng 1.6.39 allocates the size that the chunk claims, up to
-    // 2 GiB, and reads it byte by byte.
+    // Keeps the orientation's chunk unparsed. The handler of libpng 1.6.39 allocates the size that
+    // the chunk declares, up to 2 GiB, and reads it byte by byte.
     png_set_keep_unknown_chunks(png_, PNG_HANDLE_CHUNK_ALWAYS,
                                 reinterpret_cast<png_const_bytep>(kExif), 1);
-    // Some encoders state a smaller window than they used.
+    // Some encoders declare a smaller window than they used.
     png_set_option(png_, PNG_MAXIMUM_INFLATE_WINDOW, PNG_OPTION_ON);
     png_set_chunk_cache_max(png_, 64);
     // The limit is the file's size, because the orientation may be in a chunk with megabytes of
-    // maker notes. All chunks that are kept have no more bytes together.
+    // maker notes. All kept chunks together cannot exceed it.
     png_set_chunk_malloc_max(png_, std::max<size_t>(1 << 20, source_.walk.rest().size()));
     // check_dimensions() limits the size, with a more specific error.
     png_set_user_limits(png_, PNG_UINT_31_MAX, PNG_UINT_31_MAX);
@@ -102,11 +102,11 @@ class Decoder {
     return true;
   }
 
-  // From here every row is 8-bit BGR, or BGRA if there is transparency.
+  // Sets the row format: BGR, or BGRA with transparency; 8 bits, or 16 bits if is_deep_.
   bool start() {
     passes_ = png_get_interlace_type(png_, info_) == PNG_INTERLACE_NONE ? 1 : 7;
-    // Dark or bright tones may be in the second byte. An interlaced image would take eight bytes
-    // per pixel.
+    // A tone curve may need the second byte of dark or bright tones. Interlaced images are reduced
+    // to 8 bits, because they would take eight bytes per pixel.
     is_deep_ = space_ != nullptr && passes_ == 1 && png_get_bit_depth(png_, info_) == 16;
     if (space_ != nullptr) to_srgb_.emplace(*space_, is_deep_ ? 65'535 : 255);
     if (setjmp(png_jmpbuf(png_)) != 0) return false;
@@ -127,10 +127,10 @@ class Decoder {
                channels * (is_deep_ ? 2 : 1) * png_get_image_width(png_, info_);
   }
 
-  // Returns the size of the buffer that read_rows() needs.
+  // Returns the type of the buffer that read_rows() needs.
   int buffer_type() const { return is_deep_ ? CV_16UC4 : CV_8UC4; }
 
-  // Returns the number of BGRA rows that read_rows() needs: with transparency an interlaced image
+  // Returns the number of BGRA rows that read_rows() needs. An interlaced image with transparency
   // needs all rows at once; any other is read row by row, without a second copy of the whole image.
   int buffered_rows() const {
     if (!has_alpha_ && !is_deep_) return 0;
@@ -142,7 +142,7 @@ class Decoder {
       source_.budget_spent = y % kRowsBetweenChecks == 0 && source_.budget.spent();
       return !source_.budget_spent;
     };
-    // Chunks after the pixels may be wrong or missing, unless they contain the orientation.
+    // Damaged or missing chunks after the pixels are ignored, except the orientation's.
     if (setjmp(png_jmpbuf(png_)) != 0) return is_complete() && !in_exif();
     for (int pass = 0; pass < passes_; ++pass) {
       for (int y = 0; y < bgr.rows; ++y) {
@@ -160,7 +160,7 @@ class Decoder {
 
   int width() const { return static_cast<int>(png_get_image_width(png_, info_)); }
   int height() const { return static_cast<int>(png_get_image_height(png_, info_)); }
-  Error fault() const {
+  Error failure() const {
     if (source_.budget_spent) source_.budget.stop();
     if (source_.no_memory) return out_of_memory();
     return Error(ErrorCode::kImageDecodeFailed, source_.damage.data());
@@ -195,7 +195,7 @@ class Decoder {
   // If memory runs out, libpng may drop the orientation with only a warning.
   bool is_complete() const { return has_pixels_ && !source_.budget_spent && !source_.no_memory; }
 
-  // Returns true if the chunk that was being read has the orientation.
+  // Returns true if libpng was reading the chunk with the orientation.
   bool in_exif() const { return png_get_io_chunk_type(png_) == kExifType; }
 
   Source source_;
@@ -205,16 +205,16 @@ class Decoder {
   const ColourSpace* space_ = nullptr;
   std::optional<ToSrgb> to_srgb_;
   bool has_alpha_ = false;
-  bool is_deep_ = false;  // 16 bits a sample, until they are converted
+  bool is_deep_ = false;  // rows have 16 bits per sample before finish_row()
   bool has_row_ = false;
-  bool has_pixels_ = false;  // all rows have been read, and the checksums of their chunks are right
+  bool has_pixels_ = false;  // all rows have been read, and the checksums of their chunks match
 };
 
 using Bytes = std::vector<uint8_t>;
 
 uint32_t u32(std::span<const uint8_t> bytes, size_t at) { return png_get_uint_32(&bytes[at]); }
 
-// Reads two consecutive numbers; negative beyond 31 bits, which PNG does not allow.
+// Reads two consecutive numbers. Numbers of more than 31 bits, which PNG forbids, become negative.
 cv::Size size_at(std::span<const uint8_t> bytes, size_t at) {
   return {static_cast<int>(u32(bytes, at)), static_cast<int>(u32(bytes, at + 4))};
 }
@@ -237,7 +237,7 @@ struct Chunk {
   }
 };
 
-// Takes the next chunk of a file; returns false if there is no complete one.
+// Reads the next chunk of a file; returns false if there is no complete one.
 bool next_chunk(Walk& walk, Chunk& chunk) {
   const auto rest = walk.rest();
   if (rest.size() < 12 || u32(rest, 0) > rest.size() - 12) return false;
@@ -255,16 +255,16 @@ void append_chunk(Bytes& out, std::string_view name, std::span<const uint8_t> da
 
 constexpr size_t kSignature = 8;
 
-// Inflates the rest of a chunk; returns nothing if it is damaged, or longer than profiles are.
+// Inflates the rest of a chunk; returns nothing if it is damaged, or longer than any profile.
 Bytes inflated(std::span<const uint8_t> data, const Budget& budget) {
-  constexpr size_t kMost = size_t{4} << 20, kPiece = size_t{64} << 10;
+  constexpr size_t kMaxBytes = size_t{4} << 20, kPiece = size_t{64} << 10;
   z_stream stream = {};
   if (inflateInit(&stream) != Z_OK) throw out_of_memory();
   const std::unique_ptr<z_stream, decltype(&inflateEnd)> end(&stream, inflateEnd);
   stream.next_in = const_cast<Bytef*>(data.data());
   stream.avail_in = static_cast<uInt>(data.size());
   Bytes out, piece(kPiece);
-  for (int status = Z_OK; status == Z_OK && out.size() < kMost;) {
+  for (int status = Z_OK; status == Z_OK && out.size() < kMaxBytes;) {
     if (budget.spent()) budget.stop();
     stream.next_out = piece.data();
     stream.avail_out = kPiece;
@@ -277,15 +277,15 @@ Bytes inflated(std::span<const uint8_t> data, const Budget& budget) {
 }
 
 Bytes profile_of(std::span<const uint8_t> data, const Budget& budget) {
-  constexpr size_t kLongestName = 79;
-  const auto name = data.first(std::min(data.size(), kLongestName + 1));
+  constexpr size_t kMaxName = 79;
+  const auto name = data.first(std::min(data.size(), kMaxName + 1));
   const auto end = static_cast<size_t>(std::find(name.begin(), name.end(), 0) - name.begin());
   // A zero and the compression method follow.
   if (end == name.size() || data.size() < end + 2 || data[end + 1] != 0) return {};
   return inflated(data.subspan(end + 2), budget);
 }
 
-// Deviation from the gamma of sRGB within which libpng and Chromium treat another gamma as equal.
+// Maximum deviation from sRGB's gamma that libpng and Chromium treat as equal.
 constexpr double kSameGamma = 0.05;
 
 std::optional<ColourSpace> space_of_gamma(double gamma, std::span<const uint8_t> chromaticities) {
@@ -302,11 +302,11 @@ std::optional<ColourSpace> space_of_gamma(double gamma, std::span<const uint8_t>
   return space;
 }
 
-// Returns the colour space of a PNG that must be converted. Chunks override one another in this
-// order: cICP, iCCP, sRGB, gAMA with cHRM (PNG specification, third edition, section 4.3); a
-// damaged or unknown one is skipped, as in Chromium.
+// Returns the colour space of a PNG if it must be converted. The first of these chunks is used:
+// cICP, iCCP, sRGB, gAMA with cHRM (PNG specification, third edition, section 4.3). A damaged or
+// unknown one is skipped, as in Chromium.
 std::optional<ColourSpace> read_colours(std::span<const uint8_t> bytes, const Budget& budget) {
-  constexpr uint8_t kColour = 2;  // of the colour type
+  constexpr uint8_t kColour = 2;  // bit of the colour type
   std::span<const uint8_t> header, code_points, profile, srgb, gamma, chromaticities;
   const std::array<std::pair<std::string_view, std::span<const uint8_t>*>, 6> wanted = {
       {{"IHDR", &header},
@@ -323,20 +323,20 @@ std::optional<ColourSpace> read_colours(std::span<const uint8_t> bytes, const Bu
   }
   if (code_points.size() == 4 && code_points[2] == 0) {
     const Colours colours = h273_colours(code_points[0], code_points[1]);
-    if (colours.space || colours.is_unsupported) return far_space(colours);
+    if (colours.space || colours.is_unsupported) return space_to_convert(colours);
   }
   if (header.size() == 13 && !profile.empty()) {
     const bool grey = (header[9] & kColour) == 0;
     const Colours colours = read_icc_profile(profile_of(profile, budget), grey);
-    if (colours.space || colours.is_unsupported) return far_space(colours);
+    if (colours.space || colours.is_unsupported) return space_to_convert(colours);
   }
   const uint32_t gamma_times = gamma.size() == 4 ? u32(gamma, 0) : 0;
   if (!srgb.empty() || gamma_times == 0 || gamma_times >> 31 != 0) return {};
   return space_of_gamma(gamma_times / 1e5, chromaticities);
 }
 
-// Returns true if there is an animation to which the first image of the file does not belong:
-// browsers show only the animation (PNG specification, third edition, section 4.9).
+// Returns true if the file has an animation that does not include its first image. Browsers then
+// show only the animation (PNG specification, third edition, section 4.9).
 bool is_first_image_hidden(std::span<const uint8_t> bytes, const Budget& budget) {
   bool animated = false;
   Chunk chunk;
@@ -351,11 +351,11 @@ bool is_first_image_hidden(std::span<const uint8_t> bytes, const Budget& budget)
   return false;
 }
 
-bool is_within(int from, int length, int most) {
-  return from >= 0 && length > 0 && int64_t{from} + length <= most;
+bool is_within(int from, int length, int end) {
+  return from >= 0 && length > 0 && int64_t{from} + length <= end;
 }
 
-// Returns the first frame of such an animation as a separate PNG, and its place on the canvas.
+// The first frame of an animation as a separate PNG, and the frame's place on the canvas.
 struct Frame {
   Bytes png;
   cv::Size canvas;
@@ -376,10 +376,10 @@ bool read_control(const Chunk& chunk, Frame& frame) {
          data[25] < kBlendings;
 }
 
-// Returns nothing if the animation cannot begin: frames are missing, or their chunks violate the
-// specification. Then the first image of the file is shown (PNG specification, third edition,
-// section 13.1). Throws Error if the file is cut short, if only a checksum is wrong, or if the
-// first frame is empty: some decoders, Chromium among them, show a frame then.
+// Returns nothing if frames are missing or their chunks violate the specification. The first image
+// of the file is then shown (PNG specification, third edition, section 13.1). Throws Error if the
+// file is truncated, if only a checksum is wrong, or if the first frame is empty, because Chromium
+// and other decoders then show a frame.
 std::optional<Frame> first_frame(std::span<const uint8_t> bytes, const Budget& budget) {
   Frame frame;
   Bytes header, others;
@@ -399,7 +399,7 @@ std::optional<Frame> first_frame(std::span<const uint8_t> bytes, const Budget& b
       if (is_over) continue;
       if (header.empty() || !chunk.is_intact()) throw damaged_frame();
       if (!read_control(chunk, frame)) return std::nullopt;
-      // Width and height are written alike in both chunks.
+      // Width and height have the same format in both chunks.
       std::copy_n(data.begin() + 4, 8, header.begin());
       ++number;
     } else if (chunk.name() == "fdAT" && !is_over) {
@@ -416,17 +416,17 @@ std::optional<Frame> first_frame(std::span<const uint8_t> bytes, const Budget& b
   frame.png.assign(bytes.begin(), bytes.begin() + kSignature);
   append_chunk(frame.png, "IHDR", header);
   frame.png.insert(frame.png.end(), others.begin(), others.end());
-  // A file that is cut short is damaged or not, as for any PNG.
+  // Keeps the rest, so that the decoder treats a truncated file like any other PNG.
   frame.png.insert(frame.png.end(), walk.rest().begin(), walk.rest().end());
   return frame;
 }
 
-// Returns nothing if not one row of an animation's first frame can be decoded: browsers show
-// nothing of it.
+// Returns nothing if no row of an animation's first frame can be decoded. Browsers then do not show
+// the frame.
 std::optional<RawImage> decode_image(std::span<const uint8_t> bytes, const Frame* frame,
                                      const ImageLimits& limits, const Budget& budget) {
   Decoder decoder(bytes, budget);
-  if (!decoder.read_header()) throw decoder.fault();
+  if (!decoder.read_header()) throw decoder.failure();
   const cv::Size size(decoder.width(), decoder.height());
   const cv::Size canvas = frame != nullptr ? frame->canvas : size;
   const cv::Point at = frame != nullptr ? frame->place.tl() : cv::Point();
@@ -436,15 +436,15 @@ std::optional<RawImage> decode_image(std::span<const uint8_t> bytes, const Frame
   check_dimensions(raw.width, raw.height, limits);
   const auto space = read_colours(bytes, budget);
   if (space) decoder.convert_from(*space);
-  if (!decoder.start()) throw decoder.fault();
+  if (!decoder.start()) throw decoder.failure();
   raw.bgr = new_pixels(canvas, CV_8UC3);
   // White, like transparency.
   if (size != canvas) raw.bgr.setTo(cv::Scalar::all(255));
   cv::Mat buffer = new_pixels({size.width, decoder.buffered_rows()}, decoder.buffer_type());
   if (!decoder.read_rows(buffer, raw.bgr(cv::Rect(at, size)))) {
-    const Error fault = decoder.fault();
-    if (frame == nullptr || decoder.has_row() || fault.code != ErrorCode::kImageDecodeFailed) {
-      throw fault;
+    const Error failure = decoder.failure();
+    if (frame == nullptr || decoder.has_row() || failure.code != ErrorCode::kImageDecodeFailed) {
+      throw failure;
     }
     return std::nullopt;
   }

@@ -20,9 +20,9 @@ namespace {
 
 Error damaged(const char* what) { return Error(ErrorCode::kImageDecodeFailed, what); }
 
-// The result of one call of libwebp. Versions 1.2 and older report damage, or wait for more data,
-// if memory runs out; malloc() has then set errno. It is read right after the call, because other
-// calls set it too.
+// Returns the status of a call of libwebp. If memory runs out, versions 1.2 and older report damage
+// or wait for more data; malloc() has then set errno. Reads errno right after the call, because
+// other calls set it too.
 template <typename Call>
 VP8StatusCode status_of(Call call) {
   errno = 0;
@@ -38,9 +38,9 @@ uint32_t little_endian(std::span<const uint8_t> bytes, size_t at, size_t count) 
 
 // RFC 9649, section 2.3.
 struct RiffChunk {
-  std::span<const uint8_t> whole;  // with its header and padding; as much as the file has
+  std::span<const uint8_t> whole;  // with header and padding; shorter in a truncated file
   std::string_view name() const { return {reinterpret_cast<const char*>(whole.data()), 4}; }
-  // Offset where the chunk is complete.
+  // The content; shorter in a truncated file.
   std::span<const uint8_t> data() const {
     return whole.subspan(kHeader, std::min(whole.size() - kHeader, length()));
   }
@@ -49,8 +49,8 @@ struct RiffChunk {
   static constexpr size_t kHeader = 8;
 };
 
-// The chunks of a file, in order. The chunks inside a frame of an animation follow its own ANMF
-// chunk, of which only the parameters are returned.
+// The chunks of a file, in order. For a frame of an animation, next() returns an ANMF chunk with
+// its parameters only, and then the chunks inside the frame.
 class RiffChunks {
  public:
   // `missing`: number of bytes that the file's header declares beyond `bytes`.
@@ -61,7 +61,7 @@ class RiffChunks {
   bool next(RiffChunk& chunk) {
     const auto rest = walk_.rest();
     if (rest.size() < RiffChunk::kHeader) {
-      is_cut_ = !rest.empty() || missing_ > 0;
+      is_truncated_ = !rest.empty() || missing_ > 0;
       return false;
     }
     const size_t length = little_endian(rest, 4, 4);
@@ -71,26 +71,26 @@ class RiffChunks {
       if (length < kParameters) throw damaged("a frame is damaged");
       whole = RiffChunk::kHeader + kParameters;
     }
-    is_cut_ = whole > rest.size();
+    is_truncated_ = whole > rest.size();
     chunk.whole = walk_.take(whole);
     return true;
   }
 
   // True if the last chunk, or the data after it, is truncated.
-  bool is_cut() const { return is_cut_; }
+  bool is_truncated() const { return is_truncated_; }
 
  private:
   static constexpr size_t kParameters = 16;
 
   Walk walk_;
   size_t missing_;
-  bool is_cut_ = false;
+  bool is_truncated_ = false;
 };
 
-// Finds the parts of a file that are read. Follows RFC 9649, section 2.7, and, where that leaves a
-// choice, libwebp's demuxer, which browsers use. The demuxer itself is not used, because it keeps a
-// list of all chunks and walks through it from the start for each: a file of 10 MB with a million
-// empty chunks took an hour.
+// The parts of a file that are read. Follows RFC 9649, section 2.7, and where it leaves a choice,
+// libwebp's demuxer, which browsers use. The demuxer itself is not used, because for each
+// chunk it walks through a list of all earlier ones: a file of 10 MB with a million empty chunks
+// took an hour.
 struct Contents {
   std::span<const uint8_t> frame;  // the first: chunks ALPH and VP8, or VP8L
   cv::Point at;                    // of the frame, on the canvas
@@ -104,12 +104,12 @@ bool is_bitstream(const RiffChunk& chunk) {
   return chunk.name() == "VP8 " || chunk.name() == "VP8L";
 }
 
-// Returns the chunks of a frame, of which `first` has been taken.
+// Returns the chunks of a frame; `first` has already been read from `others`.
 std::span<const uint8_t> frame_of(const RiffChunk& first, RiffChunks& others, bool with_alpha) {
   if (is_bitstream(first)) return first.whole;
   RiffChunk image;
   if (first.name() != "ALPH" || !others.next(image) || image.name() != "VP8 ") {
-    throw damaged("there is no whole frame");
+    throw damaged("there is no complete frame");
   }
   if (!with_alpha) return image.whole;
   return {first.whole.data(), first.whole.size() + image.whole.size()};
@@ -118,7 +118,7 @@ std::span<const uint8_t> frame_of(const RiffChunk& first, RiffChunks& others, bo
 // Handles a file that begins with a VP8X chunk.
 Contents read_extended(const RiffChunk& header, RiffChunks& chunks) {
   constexpr uint32_t kFlags = ANIMATION_FLAG | XMP_FLAG | EXIF_FLAG | ALPHA_FLAG | ICCP_FLAG;
-  if (chunks.is_cut() || header.length() < 10) throw damaged("the header is damaged");
+  if (chunks.is_truncated() || header.length() < 10) throw damaged("the header is damaged");
   const auto data = header.data();
   const uint32_t flags = data[0];
   if ((flags & ~kFlags) != 0) throw damaged("the header is damaged");
@@ -134,19 +134,19 @@ Contents read_extended(const RiffChunk& header, RiffChunks& chunks) {
     if (name == "EXIF" && (flags & EXIF_FLAG) != 0 && !contents.orientation) {
       contents.orientation = exif_orientation(chunk.data());
     } else if (name == "ICCP" && (flags & ICCP_FLAG) != 0 && contents.profile.empty()) {
-      if (!chunks.is_cut()) contents.profile = chunk.data();
+      if (!chunks.is_truncated()) contents.profile = chunk.data();
     } else if (name == "ANIM") {
       if (chunk.length() < 6) throw damaged("the animation is damaged");
       has_parameters = true;
     } else if (name == "ANMF") {
       if (!has_parameters || !contents.is_animation) throw damaged("the animation is damaged");
       // A truncated chunk is an error below.
-      if (!contents.frame.empty() || chunks.is_cut()) continue;
+      if (!contents.frame.empty() || chunks.is_truncated()) continue;
       frame_end = chunk.whole.data() + RiffChunk::kHeader + chunk.length() + chunk.length() % 2;
       contents.at = {static_cast<int>(2 * little_endian(chunk.data(), 0, 3)),
                      static_cast<int>(2 * little_endian(chunk.data(), 3, 3))};
     } else if (name == "ALPH" || is_bitstream(chunk)) {
-      // Later frames are not read.
+      // Only the first frame is read.
       if (contents.is_animation && !contents.frame.empty()) continue;
       const bool allowed =
           contents.is_animation ? end != nullptr : contents.frame.empty() && !has_parameters;
@@ -160,10 +160,10 @@ Contents read_extended(const RiffChunk& header, RiffChunks& chunks) {
       throw damaged("there is a second header");
     }
   }
-  // Some encoders count wrongly, so a file may be shorter than it declares if the decoder can
-  // detect a complete image and needs nothing else in it.
-  if (chunks.is_cut() && (flags & (ANIMATION_FLAG | EXIF_FLAG)) != 0) {
-    throw damaged("the file is cut short");
+  // Some encoders declare a wrong size. A file may be shorter than it declares if the decoder
+  // detects a complete image and needs no other chunk.
+  if (chunks.is_truncated() && (flags & (ANIMATION_FLAG | EXIF_FLAG)) != 0) {
+    throw damaged("the file is truncated");
   }
   return contents;
 }
@@ -176,13 +176,13 @@ Contents read_contents(std::span<const uint8_t> bytes, const Budget& budget) {
                     end - std::min(bytes.size(), end), budget);
   Contents contents;
   RiffChunk first;
-  if (!chunks.next(first)) throw damaged("there is no whole frame");
+  if (!chunks.next(first)) throw damaged("there is no complete frame");
   if (first.name() == "VP8X") {
     contents = read_extended(first, chunks);
   } else if (is_bitstream(first)) {
     contents.frame = first.whole;
   }
-  if (contents.frame.empty()) throw damaged("there is no whole frame");
+  if (contents.frame.empty()) throw damaged("there is no complete frame");
   return contents;
 }
 
@@ -207,7 +207,7 @@ void decode_frame(std::span<const uint8_t> frame, WebPDecoderConfig& config, con
     if (status == VP8_STATUS_OUT_OF_MEMORY) throw out_of_memory();
     if (status != VP8_STATUS_SUSPENDED) break;
   }
-  throw damaged("the data of the frame are damaged or cut short");
+  throw damaged("the data of the frame are damaged or truncated");
 }
 
 }  // namespace
@@ -225,11 +225,12 @@ RawImage decode_webp(std::span<const uint8_t> bytes, const ImageLimits& limits,
   const cv::Size size(features.width, features.height);
   const cv::Size canvas = contents.canvas.empty() ? size : contents.canvas;
   check_dimensions(canvas.width, canvas.height, limits);
-  if (!contents.is_animation && size != canvas) throw damaged("the image has another size");
+  if (!contents.is_animation && size != canvas)
+    throw damaged("the image and the canvas have different sizes");
   const cv::Rect place(contents.at, size);
   if ((place & cv::Rect({}, canvas)) != place) throw damaged("the frame lies outside the canvas");
   std::optional<ToSrgb> to_srgb;
-  if (const auto space = far_space(read_icc_profile(contents.profile, false))) {
+  if (const auto space = space_to_convert(read_icc_profile(contents.profile, false))) {
     to_srgb.emplace(*space, 255);
   }
   RawImage raw;

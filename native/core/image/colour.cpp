@@ -43,7 +43,7 @@ std::optional<cv::Matx33d> xyz_from_primaries(const std::array<cv::Point2d, 4>& 
 constexpr std::array<std::array<double, 2>, 4> kSrgbPrimaries = {
     {{0.3127, 0.329}, {0.64, 0.33}, {0.3, 0.6}, {0.15, 0.06}}};
 
-// From XYZ of the ICC's white, D50, to linear light of sRGB.
+// Returns the matrix from XYZ with the ICC's white, D50, to linear light of sRGB.
 cv::Matx33f srgb_from_d50() {
   const cv::Matx33d to_d50(0.43607, 0.38515, 0.14307, 0.22249, 0.71687, 0.06061, 0.01392, 0.09708,
                            0.71410);
@@ -68,9 +68,9 @@ float fixed(std::span<const uint8_t> bytes, size_t at) {
 
 // Returns the tag of that name; empty if it is missing or not inside the profile.
 std::span<const uint8_t> tag_of(std::span<const uint8_t> profile, std::string_view name) {
-  // Limit on the number of tags: profiles have some dozens.
-  constexpr uint32_t kMostTags = 200;
-  const uint32_t count = std::min(big_endian(profile, 128, 4), kMostTags);
+  // Limit on the number of tags; profiles have a few dozen.
+  constexpr uint32_t kMaxTags = 200;
+  const uint32_t count = std::min(big_endian(profile, 128, 4), kMaxTags);
   for (size_t at = 132, end = at + size_t{12} * count; at < end && at + 12 <= profile.size();
        at += 12) {
     if (!std::equal(name.begin(), name.end(), &profile[at])) continue;
@@ -147,24 +147,24 @@ float ToneCurve::operator()(float value) const {
 }
 
 float ColourSpace::levels_from_srgb() const {
-  // Varies the three channels together in small steps, and each alone in large ones.
+  // Varies the three channels together in small steps, and each separately in large steps.
   constexpr int kFine = 64, kCoarse = 8;
-  float most = 0;
-  const auto look = [&](cv::Vec3f stored) {
-    cv::Vec3f light, usual;
+  float max = 0;
+  const auto compare = [&](cv::Vec3f stored) {
+    cv::Vec3f light, srgb;
     for (int c = 0; c < 3; ++c) {
       light[c] = curves[static_cast<size_t>(c)](stored[c]);
-      usual[c] = kSrgbCurve(stored[c]);
+      srgb[c] = kSrgbCurve(stored[c]);
     }
-    most = std::max(most, std::abs(brightness_of(to_srgb * light) - brightness_of(usual)));
+    max = std::max(max, std::abs(brightness_of(to_srgb * light) - brightness_of(srgb)));
   };
-  for (int i = 0; i <= kFine; ++i) look(cv::Vec3f::all(static_cast<float>(i) / kFine));
+  for (int i = 0; i <= kFine; ++i) compare(cv::Vec3f::all(static_cast<float>(i) / kFine));
   for (int i = 0; i < kCoarse * kCoarse * kCoarse; ++i) {
-    look(cv::Vec3f(static_cast<float>(i % kCoarse), static_cast<float>(i / kCoarse % kCoarse),
-                   static_cast<float>(i / kCoarse / kCoarse)) *
-         (1.0f / (kCoarse - 1)));
+    compare(cv::Vec3f(static_cast<float>(i % kCoarse), static_cast<float>(i / kCoarse % kCoarse),
+                      static_cast<float>(i / kCoarse / kCoarse)) *
+            (1.0f / (kCoarse - 1)));
   }
-  return most;
+  return max;
 }
 
 ColourSpace gamma_space(double gamma) {
@@ -174,9 +174,9 @@ ColourSpace gamma_space(double gamma) {
 }
 
 std::optional<cv::Matx33f> srgb_from_primaries(const std::array<cv::Point2d, 4>& xy) {
-  std::array<cv::Point2d, 4> usual;
-  for (size_t i = 0; i < 4; ++i) usual[i] = {kSrgbPrimaries[i][0], kSrgbPrimaries[i][1]};
-  const auto from = xyz_from_primaries(xy), to = xyz_from_primaries(usual);
+  std::array<cv::Point2d, 4> srgb;
+  for (size_t i = 0; i < 4; ++i) srgb[i] = {kSrgbPrimaries[i][0], kSrgbPrimaries[i][1]};
+  const auto from = xyz_from_primaries(xy), to = xyz_from_primaries(srgb);
   if (!from) return {};
   // White stays white: Bradford's adaptation (ICC.1:2022, annex E).
   const cv::Matx33d cones(0.8951, 0.2664, -0.1614, -0.7502, 1.7135, 0.0367, 0.0389, -0.0685,
@@ -291,17 +291,18 @@ Colours read_icc_profile(std::span<const uint8_t> profile, bool allows_grey) {
   return {.space = std::move(space)};
 }
 
-std::optional<ColourSpace> far_space(Colours colours) {
+std::optional<ColourSpace> space_to_convert(Colours colours) {
   if (colours.is_unsupported) throw unsupported_format("unsupported_colours");
   if (!colours.space || colours.space->levels_from_srgb() <= kNearSrgb) return {};
   return std::move(colours.space);
 }
 
-ToSrgb::ToSrgb(const ColourSpace& space, int most) : matrix_(space.to_srgb) {
+ToSrgb::ToSrgb(const ColourSpace& space, int max_value) : matrix_(space.to_srgb) {
   constexpr int kLights = 4096;
   for (size_t c = 0; c < 3; ++c) {
-    for (int value = 0; value <= most; ++value) {
-      light_[c].push_back(space.curves[c](static_cast<float>(value) / static_cast<float>(most)));
+    for (int value = 0; value <= max_value; ++value) {
+      light_[c].push_back(
+          space.curves[c](static_cast<float>(value) / static_cast<float>(max_value)));
     }
   }
   for (int i = 0; i < kLights; ++i) {

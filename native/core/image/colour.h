@@ -13,8 +13,8 @@
 
 namespace facematch {
 
-// Maps a stored value, 0..1, to linear light, 0..1: by points at equal distances, or without them
-// by (a x + b)^g + e from d on, c x + f below (ICC.1:2022, section 10.18).
+// Maps a stored value x, 0..1, to linear light, 0..1, by points at equal distances. Without points:
+// (a x + b)^g + e for x >= d, otherwise c x + f (ICC.1:2022, section 10.18).
 struct ToneCurve {
   std::vector<float> points;
   float g = 1;
@@ -33,44 +33,46 @@ struct ColourSpace {
   // linear light of these primaries -> linear light of sRGB
   cv::Matx33f to_srgb = cv::Matx33f::eye();
 
-  // Returns the largest difference in brightness from the same numbers as sRGB, of 255 levels.
+  // Returns the maximum difference in brightness between this space and sRGB for the same stored
+  // values, in levels of 0..255.
   float levels_from_srgb() const;
 };
 
-// Up to this many levels from sRGB, pixels are compared as they are stored: Display P3, Adobe RGB,
-// Rec. 2020 and gamma 1.8 are within.
+// Maximum levels_from_srgb() at which pixels are compared as they are stored. Display P3, Adobe
+// RGB, Rec. 2020 and gamma 1.8 are below it.
 constexpr float kNearSrgb = 32;
 
-// `gamma`: value of the gAMA chunk, the exponent from light to the stored value.
+// `gamma`: value of the gAMA chunk, the exponent that maps light to the stored value.
 ColourSpace gamma_space(double gamma);
 
-// Computes primaries from the chromaticities of white, red, green and blue. Returns nothing if they
-// span no colours.
+// Returns the matrix to sRGB from the chromaticities of white, red, green and blue; nothing if they
+// are degenerate.
 std::optional<cv::Matx33f> srgb_from_primaries(const std::array<cv::Point2d, 4>& xy);
 
 // The colour information of an image.
 struct Colours {
   std::optional<ColourSpace> space;
-  bool is_unsupported =
-      false;  // made of tables of colours, or PQ or HLG, whose white is no maximum
+  bool is_unsupported = false;  // a lookup table, or PQ or HLG, whose white is not the maximum
 };
 
-// Looks up the code points of ITU-T H.273 in the cICP chunk. Returns neither if they are unknown.
+// Looks up code points of ITU-T H.273, as in the cICP chunk. Both members are unset if they are
+// unknown.
 Colours h273_colours(int primaries, int transfer);
 
-// Reads an ICC profile (ICC.1:2022). Returns neither for a damaged one, or one for another kind of
-// image: browsers ignore these. Profiles for grey images are read if `allows_grey`.
+// Reads an ICC profile (ICC.1:2022). Both members are unset for a damaged profile, or one for
+// another kind of image, because browsers ignore these. Profiles for grey images are read if
+// `allows_grey`.
 Colours read_icc_profile(std::span<const uint8_t> profile, bool allows_grey);
 
-// Returns the space from which pixels must be converted, if they are not near sRGB. Throws Error
+// Returns the space if pixels must be converted from it because it is not near sRGB. Throws Error
 // kUnsupportedImageFormat.
-std::optional<ColourSpace> far_space(Colours colours);
+std::optional<ColourSpace> space_to_convert(Colours colours);
 
 // Converts pixels to sRGB.
 class ToSrgb {
  public:
-  // `most`: the largest stored value, 255 or 65535.
-  ToSrgb(const ColourSpace& space, int most);
+  // `max_value`: maximum stored value, 255 or 65535.
+  ToSrgb(const ColourSpace& space, int max_value);
 
   // Converts 8-bit BGR in place.
   void convert(cv::Mat& bgr, const Budget& budget) const;

@@ -11,9 +11,9 @@ namespace {
 
 constexpr double kCutOff = 0.005;  // share of the pixels that is clipped at either end
 constexpr double kDark = 0.35;     // mean grey, 0..1; a gamma curve brightens below it
-constexpr double kMiddle = 0.45;   // mean grey that the gamma curve aims at
+constexpr double kMiddle = 0.45;   // target mean grey of the gamma curve
 constexpr double kMinGamma = 0.4;
-constexpr double kClip = 4;  // CLAHE: clip limit, the largest slope of the curve
+constexpr double kClip = 4;  // CLAHE: clip limit, the maximum slope of the curve
 constexpr int kRegions = 4;  // CLAHE: regions along each side
 
 using Histogram = std::array<int, 256>;

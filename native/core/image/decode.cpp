@@ -29,10 +29,10 @@ struct Magic {
 
 constexpr auto kPng = "\x89PNG\r\n\x1A\n"sv;
 
-// The first match counts. JPEG 2000 and JPEG XL are files of boxes or bare codestreams.
+// The first match is used. JPEG 2000 and JPEG XL files are containers or bare codestreams.
 constexpr std::array kMagics = {
     Magic{"\xFF\xD8"sv, "jpeg"},
-    // Apple's tools pack PNGs into apps so that no other program reads them.
+    // Apple's tools convert the PNGs of apps to a format that other programs cannot read.
     Magic{kPng, "xcode_png", 12, "CgBI"sv},
     Magic{kPng, "png"},
     Magic{"RIFF"sv, "webp", 8, "WEBP"sv},
@@ -76,7 +76,7 @@ constexpr std::array kMagics = {
 };
 
 // Brands of ISO base media files (ISO/IEC 14496-12, section 4.3; 23008-12; AV1 image file format).
-// Those of the second group may have any coding; others are films.
+// Brands with `any_coding` do not name a coding. Files with other brands are videos.
 struct Brand {
   std::string_view begin;
   const char* format;
@@ -104,17 +104,16 @@ const char* sniff_brands(std::span<const uint8_t> bytes) {
   return "video";
 }
 
-// The transform of an EXIF orientation for columns and rows. Applied in this order: swap, then
-// reverse.
-struct Turn {
+// The transform of an EXIF orientation for columns and rows: swaps them first, then reverses them.
+struct ExifTransform {
   bool swapped = false;  // columns become rows
   bool from_right = false;
   bool from_bottom = false;
 };
 
-// A value that EXIF does not define has no transform.
-Turn turn_of(int orientation) {
-  constexpr std::array<Turn, 9> kTurns = {{
+// Returns no transform for a value that EXIF does not define.
+ExifTransform exif_transform(int orientation) {
+  constexpr std::array<ExifTransform, 9> kTransforms = {{
       {},
       {},
       {.from_right = true},
@@ -125,15 +124,16 @@ Turn turn_of(int orientation) {
       {.swapped = true, .from_right = true, .from_bottom = true},
       {.swapped = true, .from_bottom = true},
   }};
-  return orientation >= 0 && orientation <= 8 ? kTurns[static_cast<size_t>(orientation)] : Turn{};
+  return orientation >= 0 && orientation <= 8 ? kTransforms[static_cast<size_t>(orientation)]
+                                              : ExifTransform{};
 }
 
-// Returns the transform from the pixels of a reduced decoding, `size` upright, to those of the full
-// image. libjpeg rounds the reduced size up, so the last column or row may be partly outside the
-// image; an orientation that reverses that side moves it to the beginning.
+// Returns the transform from a reduced, upright image of `size` pixels to the full image. libjpeg
+// rounds the reduced size up, so the last column or row may be partly outside the image. If the
+// orientation reverses a side, this is the first column or row.
 Similarity to_image(const RawImage& raw, cv::Size size) {
   const float times = 8.0f / static_cast<float>(raw.eighths);
-  const Turn turn = turn_of(raw.orientation);
+  const ExifTransform turn = exif_transform(raw.orientation);
   const cv::Point at = turn.swapped ? cv::Point(raw.at.y, raw.at.x) : raw.at;
   const cv::Size full =
       turn.swapped ? cv::Size(raw.height, raw.width) : cv::Size(raw.width, raw.height);
@@ -148,36 +148,36 @@ Similarity to_image(const RawImage& raw, cv::Size size) {
   return back;
 }
 
-// Returns a part of the upright image in the coordinates of the file.
+// Converts a part of the upright image to coordinates of the file.
 cv::Rect in_file(cv::Rect part, const DecodedImage& whole) {
-  const Turn turn = turn_of(whole.orientation);
+  const ExifTransform turn = exif_transform(whole.orientation);
   if (turn.from_right) part.x = whole.width - part.br().x;
   if (turn.from_bottom) part.y = whole.height - part.br().y;
   return turn.swapped ? cv::Rect(part.y, part.x, part.height, part.width) : part;
 }
 
-// Maximum side of a JPEG. It also limits PNGs: one side of a PNG of a few kilobytes may have
-// millions of pixels, at a cost for each row.
+// Maximum side of a JPEG. It also limits PNGs, because a PNG of a few kilobytes may have millions
+// of rows, each with a cost.
 constexpr int kMaxSide = 65'535;
 
 // Number of rows that are rotated between two checks of the budget.
 constexpr int kStrip = 512;
 
-// `out` already has its size and may be part of an image.
-void turn_pixels(const cv::Mat& raw, const Turn& turn, cv::Mat out) {
+// `out` is allocated already and may be part of an image.
+void transform_pixels(const cv::Mat& raw, const ExifTransform& turn, cv::Mat out) {
   if (turn.swapped) cv::transpose(raw, out);
   if (!turn.from_right && !turn.from_bottom) return;
   const int around = turn.from_right && turn.from_bottom ? -1 : turn.from_right ? 1 : 0;
   cv::flip(turn.swapped ? out : raw, out, around);
 }
 
-// Works in strips, so that cancelling is quick on a large image too. Orientations 5..8 swap the
-// axes.
+// Works in strips, so that a call can be cancelled quickly on a large image too. Orientations 5..8
+// swap the axes.
 cv::Mat upright(const cv::Mat& raw, int orientation, const Budget& budget) {
   if (orientation < 2 || orientation > 8) return raw;
-  const Turn turn = turn_of(orientation);
+  const ExifTransform turn = exif_transform(orientation);
   const bool swapped = turn.swapped;
-  // Rows of the file become rows or columns, from either end.
+  // Rows of the file become rows or columns of the result, in this or the reverse order.
   const bool from_end = swapped ? turn.from_right : turn.from_bottom;
   cv::Mat out = new_pixels(swapped ? cv::Size(raw.rows, raw.cols) : raw.size(), raw.type());
   for (int first = 0; first < raw.rows; first += kStrip) {
@@ -185,8 +185,8 @@ cv::Mat upright(const cv::Mat& raw, int orientation, const Budget& budget) {
     const int last = std::min(first + kStrip, raw.rows);
     const cv::Range place =
         from_end ? cv::Range(raw.rows - last, raw.rows - first) : cv::Range(first, last);
-    turn_pixels(raw.rowRange(first, last), turn,
-                swapped ? out.colRange(place) : out.rowRange(place));
+    transform_pixels(raw.rowRange(first, last), turn,
+                     swapped ? out.colRange(place) : out.rowRange(place));
   }
   return out;
 }
@@ -249,7 +249,7 @@ DecodedImage decode(std::span<const uint8_t> bytes, const ImageLimits& limits, i
   }
   image.orientation = raw.orientation;
   image.bgr = upright(raw.bgr, raw.orientation, budget);
-  const bool swapped = turn_of(raw.orientation).swapped;
+  const bool swapped = exif_transform(raw.orientation).swapped;
   image.width = swapped ? raw.height : raw.width;
   image.height = swapped ? raw.width : raw.height;
   image.to_image = to_image(raw, image.bgr.size());

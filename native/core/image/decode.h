@@ -13,7 +13,7 @@
 
 namespace facematch {
 
-// An upright image as decoded: the whole image, a JPEG perhaps at a reduced scale.
+// A decoded, upright image. A JPEG may be at a reduced scale.
 struct DecodedImage : View {
   int width = 0;  // of the full image, pixels
   int height = 0;
@@ -21,7 +21,7 @@ struct DecodedImage : View {
   Format format = Format::kJpeg;
 };
 
-// Decodes a JPEG, PNG or WebP; the content decides which.
+// Decodes a JPEG, PNG or WebP; detects the format from the content.
 //
 // `min_side`: minimum longer side of the decoded image, if the file has that many pixels. A larger
 // JPEG is then decoded at 1/2 or 1/4, a very large one at 1/8. 0 decodes in full.
@@ -32,9 +32,10 @@ struct DecodedImage : View {
 DecodedImage decode(std::span<const uint8_t> bytes, const ImageLimits& limits, int min_side,
                     const Budget& budget = {});
 
-// Decodes parts of a JPEG that was decoded to `whole`, each at the smallest scale at which the
-// whole image would have `min_side` pixels, and a little larger than requested. `parts` are in
-// pixels of the full, upright image. The file is read once for all. Throws the same as decode().
+// Decodes parts of a JPEG that was decoded to `whole`, at the minimum scale at which the longer
+// side of the whole image would have `min_side` pixels. `parts` are in pixels of the full, upright
+// image; results may be a little larger. Reads the file once for all parts. Throws the same as
+// decode().
 std::vector<View> decode_parts(std::span<const uint8_t> bytes, const DecodedImage& whole,
                                int min_side, std::span<const cv::Rect> parts,
                                const Budget& budget = {});

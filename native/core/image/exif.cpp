@@ -8,8 +8,7 @@ namespace facematch {
 
 namespace {
 
-// Bytes of a value of a TIFF type; 0 for a type that is not an integer. Signed types are accepted
-// too.
+// Returns the bytes of a value of a TIFF type; 0 for a type that is not an integer.
 size_t bytes_of(uint32_t type) {
   constexpr std::array<uint8_t, 10> kBytes = {0, 1, 0, 2, 4, 0, 1, 0, 2, 4};
   return type < kBytes.size() ? kBytes[type] : 0;

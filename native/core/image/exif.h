@@ -12,8 +12,8 @@ namespace facematch {
 // decoders.
 std::optional<int> exif_orientation(std::span<const uint8_t> block);
 
-// Returns true for a camera's RAW file: a TIFF whose first IFD has a DNG version, or names the
-// maker and other IFDs with the sensor's data. NEF, ARW and others have this form.
+// Returns true for a camera's RAW file, such as NEF or ARW: a TIFF whose first IFD has a DNG
+// version, or the camera's make and sub-IFDs for the sensor's data.
 bool is_camera_raw(std::span<const uint8_t> file);
 
 }  // namespace facematch

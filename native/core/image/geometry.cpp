@@ -56,7 +56,7 @@ Similarity fit_similarity(std::span<const Point> from, std::span<const Point> to
     cross += p.x * q.y - p.y * q.x;
     norm += p.x * p.x + p.y * p.y;
   }
-  // Coinciding points have no direction: a tiny scale keeps the numbers finite.
+  // Identical points have no direction; a tiny scale keeps the numbers finite.
   if (!(norm > 1e-6f)) return {1e-3f, 0, to_mean.x, to_mean.y};
   Similarity fit{dot / norm, cross / norm, 0, 0};
   if (!(fit.scale() > 1e-6f)) fit.a = 1e-3f;
@@ -88,13 +88,13 @@ Similarity square_crop(Point centre, float side, float degrees, int size) {
 Corners shown_by(const Similarity& crop, int size) {
   const Similarity back = crop.inverse();
   const float end = static_cast<float>(size);
-  Point least = back.apply({0, 0}), most = least;
+  Point top_left = back.apply({0, 0}), bottom_right = top_left;
   for (const Point corner : {Point(end, 0), Point(0, end), Point(end, end)}) {
     const Point at = back.apply(corner);
-    least = {std::min(least.x, at.x), std::min(least.y, at.y)};
-    most = {std::max(most.x, at.x), std::max(most.y, at.y)};
+    top_left = {std::min(top_left.x, at.x), std::min(top_left.y, at.y)};
+    bottom_right = {std::max(bottom_right.x, at.x), std::max(bottom_right.y, at.y)};
   }
-  return {least, most};
+  return {top_left, bottom_right};
 }
 
 namespace {
@@ -103,7 +103,7 @@ namespace {
 // if the transform is not finite.
 cv::Rect covered(const cv::Mat& source, const Similarity& transform, int size, int spare) {
   const auto [from, to] = shown_by(transform, size);
-  // Converting such a number to int would be undefined behaviour.
+  // Converting NaN or infinity to int would be undefined behaviour.
   if (!std::isfinite(from.x + from.y + to.x + to.y)) return {};
   const float extra = static_cast<float>(spare + 1);
   const auto clamp = [](float value, int max) {
@@ -120,7 +120,7 @@ cv::Rect covered(const cv::Mat& source, const Similarity& transform, int size, i
 
 void warp(const cv::Mat& source, const Similarity& transform, int size, cv::Mat& out,
           Outside outside) {
-  // Clamped so that it fits into an int for any transform.
+  // The clamped ratio fits into an int for any transform.
   const float ratio = 1 / transform.scale();
   const int shrink = ratio > 1 ? static_cast<int>(std::min(ratio, 1e6f)) : 1;
   // Uses only the part that the crop covers, because cv::warpAffine rejects sources of more than
@@ -133,8 +133,7 @@ void warp(const cv::Mat& source, const Similarity& transform, int size, cv::Mat&
     return;
   }
   cv::Mat from = source(area);
-  // Separate for each axis: of an image that is a thousand times as wide as high, only the width is
-  // too large.
+  // Shrinks each axis separately, because a very wide image may have only a few rows.
   const cv::Size times(std::min(shrink, area.width), std::min(shrink, area.height));
   if (shrink >= 2) {
     const cv::Size small(area.width / times.width, area.height / times.height);

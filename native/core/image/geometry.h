@@ -16,17 +16,17 @@ struct Similarity {
 
   Point apply(Point p) const { return {a * p.x - b * p.y + tx, b * p.x + a * p.y + ty}; }
   Similarity inverse() const;
-  Similarity then(const Similarity& next) const;  // first this one, then `next`
-  float scale() const;                            // scales lengths
+  Similarity then(const Similarity& next) const;  // applies this transform, then `next`
+  float scale() const;                            // factor for lengths
   float degrees() const;                          // clockwise in the image
 };
 
 // Enlarges every pixel to a square of `factor` x `factor` pixels.
 Similarity enlarged(float factor);
 
-// Returns the box of the face after `transform`: the box that the face would have upright, around
-// its new centre, not the larger one around the rotated box. Between 0 and 90 degrees width and
-// height change gradually into one another.
+// Returns the box of the face after `transform`: an upright box around its new centre, not the
+// larger one around the rotated box. Between 0 and 90 degrees, width and height change gradually
+// into one another.
 Box moved(const Box& box, const Similarity& transform);
 
 // Returns the least-squares similarity from `from` to `to` (Umeyama 1991, without reflection).
@@ -50,8 +50,8 @@ Corners shown_by(const Similarity& crop, int size);
 enum class Outside { kBlack, kMean };
 
 // Warps `source` by `transform` into a size x size image. If it shrinks by a factor of 2 or more,
-// the source is averaged first, because bilinear sampling alone would alias. A transform that is
-// not finite gives a black image.
+// the source is averaged first, because bilinear sampling alone would alias. If the
+// transform is not finite, the image is black.
 void warp(const cv::Mat& source, const Similarity& transform, int size, cv::Mat& out,
           Outside outside = Outside::kBlack);
 

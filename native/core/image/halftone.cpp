@@ -9,54 +9,56 @@
 namespace facematch {
 namespace {
 
-// Side of the sampled tiles in pixels; they are half a side apart.
+// Side of the sampled tiles in pixels, and the distance from tile to tile.
 constexpr int kTile = 96;
 constexpr int kStep = kTile / 2;
 
-// Range of waves per tile in which a screen is searched for: a dot for every 12 to 2.2 pixels.
-constexpr int kFewest = 8;
-constexpr int kMost = 44;
+// Range of periods per tile in which a screen is searched for: dots that are 12 to 2.2 pixels
+// apart.
+constexpr int kMinWaves = 8;
+constexpr int kMaxWaves = 44;
 
-// Minimum mean difference of grey levels two pixels apart for a screen. It spares ordinary faces
-// the transform.
-constexpr double kLeastContrast = 23;
+// Minimum mean difference between pixels that are two apart, in grey levels, for a screen. It saves
+// the Fourier transform on ordinary faces.
+constexpr double kMinContrast = 23;
 
-// Limits for a peak in the spectrum: grey levels of its wave, how much it stands out from its ring,
-// and the share of it that the perpendicular peak must have. A screen repeats in two directions,
-// stripes in one.
-constexpr double kLeastAmplitude = 20;
-constexpr double kLeastProminence = 50;
-constexpr double kLeastAcross = 0.2;
+// Minima for a peak in the spectrum: amplitude of its wave in grey levels, ratio of its power to
+// the mean power of its ring, and ratio of the perpendicular peak's power to its own. A screen
+// repeats in two directions, stripes in one.
+constexpr double kMinAmplitude = 20;
+constexpr double kMinProminence = 50;
+constexpr double kMinAcross = 0.2;
 
-// The same limits for the screen's own peak if the strongest is its overtone.
-constexpr double kLeastOfScreen = 0.1;
+// Minimum ratio of the power of the screen's own peak to that of its overtone.
+constexpr double kMinOwnPeak = 0.1;
 
-// Neighbours that belong to a peak because of leakage.
+// Distance up to which neighbours belong to a peak because of leakage.
 constexpr int kPeak = 2;
 constexpr int kPeakArea = (2 * kPeak + 1) * (2 * kPeak + 1);
 
-// Standard deviation of the blur in pitches: a fiftieth of the screen is left, and two thirds of a
-// wave of four dots.
+// Standard deviation of the blur in pitches. It keeps a fiftieth of the screen's amplitude, and two
+// thirds of that of a wave of four dots.
 constexpr double kBlur = 0.45;
 
-// Number of rows of the sample in which two tones are searched for, and pixels of each.
+// Rows and columns of the sample in which two tones are searched for.
 constexpr int kSampleRows = 48;
 constexpr int kSampleColumns = 128;
 
 // Minimum difference of two tones in levels.
-constexpr int kLeastApart = 64;
+constexpr int kMinToneDifference = 64;
 
-// Limits for the pixels between two tones and for the changes from one to the other, as shares of
-// the pixels of the rarer tone. None of 21,093 photos is mistaken for a print: lfw-dev, web-dev,
-// cfp-dev, ages-dev, rmfd-dev, origin-dev, london-dev, groups, animals and landscapes.
-constexpr double kMostBetween = 1.5;
-constexpr double kLeastChanges = 0.5;
+// Maximum number of pixels between the two tones, and minimum number of changes from one tone to
+// the other, as shares of the pixels of the rarer tone. None of 21,093 photos is mistaken for a
+// print (lfw-dev, web-dev, cfp-dev, ages-dev, rmfd-dev, origin-dev, london-dev, groups, animals and
+// landscapes).
+constexpr double kMaxBetween = 1.5;
+constexpr double kMinChanges = 0.5;
 
-// Minimum share of the runs of one tone that are as short as a dot.
+// The dot's size is the length that this share of the runs of one tone does not exceed.
 constexpr double kShareOfDots = 0.2;
-constexpr int kLargestDot = 8;
+constexpr int kMaxDot = 8;
 
-// Distance from dot to dot of a medium grey, in sizes of the dot.
+// Distance from dot to dot in medium grey, as a multiple of the dot's size.
 constexpr float kPitchOfDot = 2.7f;
 
 class Spectrum {
@@ -74,8 +76,8 @@ class Spectrum {
     cv::dft(levels, waves_, cv::DFT_COMPLEX_OUTPUT);
   }
 
-  // Returns the power of the wave with this many periods across and down; negative numbers run the
-  // other way.
+  // Returns the power of the wave with `wave.x` periods across and `wave.y` down the tile. A
+  // negative number is a wave in the other direction.
   float power(cv::Point wave) const {
     const auto& c = waves_.at<cv::Vec2f>((wave.y + kTile) % kTile, (wave.x + kTile) % kTile);
     return c[0] * c[0] + c[1] * c[1];
@@ -108,19 +110,19 @@ class Spectrum {
 
 double length(cv::Point wave) { return std::hypot(wave.x, wave.y); }
 
-// The waves of one half plane; the other one mirrors it.
+// Visits the waves of one half plane; the other one mirrors it.
 template <typename Visit>
-void each_wave(double shortest, double longest, Visit visit) {
-  const int most = static_cast<int>(longest);
-  for (int y = 0; y <= most; ++y) {
-    for (int x = y == 0 ? 1 : -most; x <= most; ++x) {
+void each_wave(double min_length, double max_length, Visit visit) {
+  const int max = static_cast<int>(max_length);
+  for (int y = 0; y <= max; ++y) {
+    for (int x = y == 0 ? 1 : -max; x <= max; ++x) {
       const cv::Point wave(x, y);
-      if (length(wave) >= shortest && length(wave) <= longest) visit(wave);
+      if (length(wave) >= min_length && length(wave) <= max_length) visit(wave);
     }
   }
 }
 
-// Returns the mean power of the waves as long as a peak, without the peaks.
+// Returns the mean power of the waves with about the frequency of a peak, without the peaks.
 double power_of_ring(const Spectrum& spectrum, cv::Point peak, cv::Point across) {
   constexpr int kApart = kPeak + 1;
   const auto is_near = [](cv::Point a, cv::Point b) {
@@ -137,7 +139,7 @@ double power_of_ring(const Spectrum& spectrum, cv::Point peak, cv::Point across)
   return sum / std::max(count, 1);
 }
 
-// Returns the pitch of the dots in a grey tile.
+// Returns the pitch of the dots in a grey tile; 0 if there are none.
 float pitch_in(const cv::Mat& grey) {
   constexpr int kApart = 2;
   const int rest = kTile - kApart;
@@ -145,10 +147,10 @@ float pitch_in(const cv::Mat& grey) {
       cv::norm(grey.colRange(0, rest), grey.colRange(kApart, kTile), cv::NORM_L1);
   const double across_rows =
       cv::norm(grey.rowRange(0, rest), grey.rowRange(kApart, kTile), cv::NORM_L1);
-  if (std::min(across_columns, across_rows) < kLeastContrast * kTile * rest) return 0;
+  if (std::min(across_columns, across_rows) < kMinContrast * kTile * rest) return 0;
   const Spectrum spectrum(grey);
-  cv::Point peak(kFewest, 0);
-  each_wave(kFewest, kMost, [&](cv::Point wave) {
+  cv::Point peak(kMinWaves, 0);
+  each_wave(kMinWaves, kMaxWaves, [&](cv::Point wave) {
     if (spectrum.power(wave) > spectrum.power(peak)) peak = wave;
   });
   const cv::Point across = spectrum.highest_near({-peak.y, peak.x});
@@ -157,13 +159,13 @@ float pitch_in(const cv::Mat& grey) {
   constexpr double kWindowPower = 9.0 / 64 * kTile * kTile * kTile * kTile;
   const double amplitude = 2 * std::sqrt((power + power_across) / kWindowPower);
   const double ring = power_of_ring(spectrum, peak, across);
-  const bool is_screen = amplitude >= kLeastAmplitude && power_across >= kLeastAcross * power &&
-                         power + power_across >= 2 * kPeakArea * kLeastProminence * ring;
+  const bool is_screen = amplitude >= kMinAmplitude && power_across >= kMinAcross * power &&
+                         power + power_across >= 2 * kPeakArea * kMinProminence * ring;
   if (!is_screen) return 0;
-  // In middle tones the dots between the dots may be stronger.
+  // In medium tones, an overtone may be stronger than the screen's own peak.
   const cv::Point diagonal = spectrum.highest_near((peak + across) / 2);
   const bool is_overtone =
-      length(diagonal) >= kFewest && spectrum.power_near(diagonal) >= kLeastOfScreen * power;
+      length(diagonal) >= kMinWaves && spectrum.power_near(diagonal) >= kMinOwnPeak * power;
   return static_cast<float>(kTile / length(is_overtone ? diagonal : peak));
 }
 
@@ -172,7 +174,7 @@ cv::Mat sample_of(const cv::Mat& bgr) {
   const int rows = std::min(kSampleRows, bgr.rows), columns = std::min(kSampleColumns, bgr.cols);
   cv::Mat sample(rows, columns, CV_8U);
   for (int i = 0; i < rows; ++i) {
-    // Crosses the image five times on the way down.
+    // The samples cross the image five times from top to bottom.
     const int x = (5 * i % rows) * (bgr.cols - columns) / rows;
     const int y = i * bgr.rows / rows;
     cv::cvtColor(bgr(cv::Rect(x, y, columns, 1)), sample.row(i), cv::COLOR_BGR2GRAY);
@@ -183,39 +185,39 @@ cv::Mat sample_of(const cv::Mat& bgr) {
 bool is_two_toned(const cv::Mat& grey) {
   double low = 0, high = 0;
   cv::minMaxLoc(grey, &low, &high);
-  if (high - low < kLeastApart) return false;
+  if (high - low < kMinToneDifference) return false;
   const auto share_above = [&](double quarters) {
     return cv::countNonZero(grey > low + quarters / 4 * (high - low)) /
            static_cast<double>(grey.total());
   };
   const double light = share_above(3), dark = 1 - share_above(1);
   const double rarer = std::min(light, dark);
-  if (1 - light - dark > kMostBetween * rarer) return false;
+  if (1 - light - dark > kMaxBetween * rarer) return false;
   const cv::Mat tones = grey > (low + high) / 2;
   const int rest = grey.cols - 1;
   const double changes = cv::countNonZero(tones.colRange(0, rest) != tones.colRange(1, grey.cols));
-  return changes >= kLeastChanges * rarer * static_cast<double>(grey.total());
+  return changes >= kMinChanges * rarer * static_cast<double>(grey.total());
 }
 
-// Counts pixels along the rows and the columns.
+// Returns the geometric mean of the dots' sizes along rows and columns, in pixels.
 float dot_size(const cv::Mat& bgr) {
   cv::Mat grey, tones;
   cv::cvtColor(bgr, grey, cv::COLOR_BGR2GRAY);
   cv::threshold(grey, tones, 0, 255, cv::THRESH_BINARY | cv::THRESH_OTSU);
   const auto size_along_rows = [](const cv::Mat& of) {
-    std::array<int, kLargestDot + 1> runs{};  // by length
+    std::array<int, kMaxDot + 1> runs{};  // by length
     int all = 0;
     for (int y = 0; y < of.rows; ++y) {
       const uint8_t* row = of.ptr(y);
       for (int x = 1, from = 0; x < of.cols; ++x) {
         if (row[x] == row[x - 1]) continue;
         ++all;
-        ++runs[static_cast<size_t>(std::min(x - from, kLargestDot))];
+        ++runs[static_cast<size_t>(std::min(x - from, kMaxDot))];
         from = x;
       }
     }
     int size = 1;
-    for (double seen = runs[1]; size < kLargestDot && seen < kShareOfDots * all; ++size) {
+    for (double seen = runs[1]; size < kMaxDot && seen < kShareOfDots * all; ++size) {
       seen += runs[static_cast<size_t>(size + 1)];
     }
     return size;
@@ -243,7 +245,7 @@ float dot_pitch(const cv::Mat& bgr) {
     std::nth_element(pitches.begin(), upper, pitches.end());
     return *upper;
   }
-  // The dots are coarser.
+  // Coarser dots are detected in a smaller copy.
   if (std::min(bgr.cols, bgr.rows) < 2 * kTile) return 0;
   cv::Mat half;
   cv::resize(bgr, half, {bgr.cols / 2, bgr.rows / 2}, 0, 0, cv::INTER_AREA);

@@ -1,18 +1,19 @@
-// Prints whose tones are dots: on a grid (a halftone screen), as in newspapers, or of two levels
-// only, as a fax and a thermal printer make them.
+// Prints whose tones are made of dots: on a grid (a halftone screen), as in newspapers, or of two
+// levels only, as from a fax or a thermal printer.
 #pragma once
 
 #include <opencv2/core.hpp>
 
 namespace facematch {
 
-// Returns the pixels from dot to dot if at least a quarter of CV_8UC3 `bgr` is such a print,
-// otherwise 0. Dots closer than two pixels or further apart than a fifth of the image are not
-// detected.
+// Returns the distance between dots in pixels if at least a quarter of CV_8UC3 `bgr` is a halftone
+// print, otherwise 0. Detects dots that are at least two pixels and at most a fifth of the image
+// apart.
 float dot_pitch(const cv::Mat& bgr);
 
-// Returns the approximate pixels from dot to dot if CV_8UC3 `bgr` has two levels of grey that
-// change from pixel to pixel, otherwise 0. For any other image it samples some thousand pixels.
+// Returns the approximate distance between dots in pixels if CV_8UC3 `bgr` has two levels of grey
+// that change from pixel to pixel, otherwise 0. Rejects other images by a sample of a few thousand
+// pixels.
 float two_tone_pitch(const cv::Mat& bgr);
 
 // Returns the image with its dots merged into tones.

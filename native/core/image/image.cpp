@@ -11,18 +11,19 @@
 namespace facematch {
 namespace {
 
-// An image whose longer side has more than twice as many pixels is huge: all levels are made from
-// one copy of this size, so that its pixels are read once.
+// Longer side in pixels of the copy from which all smaller copies of a huge image are made, so that
+// its pixels are read once. An image with a longer side of at least twice this is huge.
 constexpr int kBase = 1600;
 
-// In a copy of this longer side every dot that hides a face from the detector can be detected.
-constexpr int kSmallest = 480;
+// Longer side in pixels of the copy in which dots are searched for. It shows all dots that are
+// coarse enough to hide a face from the detector.
+constexpr int kDotCheckSide = 480;
 
-// Pixels per dot that are enough to merge it with its neighbours.
+// Pixels per dot that are enough to merge the dots.
 constexpr float kPixelsOfDot = 8;
 
-// With this many pixels of a copy per pixel of the crop, warp() would average those of a larger one
-// anyway.
+// Pixels of a copy per pixel of the crop above which a larger copy is useless, because warp() would
+// average its pixels.
 constexpr float kAveraged = 2;
 
 // Margin of decoded parts: a box moves a little from pass to pass.
@@ -37,10 +38,10 @@ Box enlarged_by(const Box& box, float times) {
   return {centre.x - width / 2, centre.y - height / 2, width, height};
 }
 
-// Returns whole pixels, as far as they are in the image.
+// Returns the area in whole pixels, clipped to the image.
 cv::Rect pixels_of(const Box& area, int width, int height) {
-  const auto within = [](float value, int most) {
-    if (value >= static_cast<float>(most)) return most;
+  const auto within = [](float value, int max) {
+    if (value >= static_cast<float>(max)) return max;
     return value > 0 ? static_cast<int>(value) : 0;  // also true for NaN
   };
   const cv::Point from(within(std::floor(area.x), width), within(std::floor(area.y), height));
@@ -85,8 +86,7 @@ void Image::decode_in_time(Decode decode) {
   if (bytes_.empty() || cut_short_) return;
   const Timer timer(decode_ms_);
   try {
-    // The coarser copy is kept until the finer one is complete.
-    decode();
+    decode();  // replaces the coarser copy only when the finer one is complete
   } catch (const Error& error) {
     if (error.code != ErrorCode::kImageTooComplex) throw;
     cut_short_ = true;
@@ -111,7 +111,7 @@ View Image::shrink_whole(int max_side) {
   return levels_[max_side] = shrunk(from, max_side, budget_);
 }
 
-// Returns the finest decoded copy that shows the part; null if that is too coarse.
+// Returns the finest decoded copy that shows the part; null if its scale is too low.
 const View* Image::fine_enough(const Part& part) const {
   const cv::Rect area = pixels_of(part.area, width(), height());
   const View* finest = &decoded_;
@@ -151,7 +151,7 @@ View Image::decode_part(const Part& part) {
 }
 
 float Image::dot_pitch() {
-  const View small = shrink_whole(kSmallest);
+  const View small = shrink_whole(kDotCheckSide);
   return facematch::dot_pitch(small.bgr) / small.scale();
 }
 
@@ -163,7 +163,7 @@ float Image::two_tone_pitch() {
 Image Image::without_dots(float pitch) {
   const float longer = static_cast<float>(std::max(width(), height()));
   const float wanted = longer * kPixelsOfDot / pitch;
-  const View view = shrink_whole(static_cast<int>(std::clamp<float>(wanted, kSmallest, kBase)));
+  const View view = shrink_whole(static_cast<int>(std::clamp<float>(wanted, kDotCheckSide, kBase)));
   DecodedImage merged = decoded_;
   merged.bgr = facematch::without_dots(view.bgr, pitch * view.scale());
   merged.to_image = view.to_image;

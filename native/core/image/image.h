@@ -22,17 +22,17 @@ struct Part {
 // Returns the area of a square crop of `size` pixels.
 Part part_of(const Similarity& crop, int size);
 
-// Returns the area from which landmarks and chips of a face are cropped, however its box is
-// rotated: twice the box.
+// Returns the area from which landmarks and chips of a face are cropped at any roll: a square of
+// twice the longer side of the box.
 Box around_face(const Box& box);
 
-// Only this file knows at what scale something was decoded: callers get a View, and every
-// coordinate outside is in pixels of the full, upright image. A JPEG is decoded no finer than the
-// stages need, and a huge image is read once. For one thread. The bytes must outlive it.
+// Hides the scale at which pixels were decoded: callers get a View, and all their coordinates are
+// in pixels of the full, upright image. A JPEG is decoded no finer than the stages need, and a huge
+// image is read once. Not thread-safe. The bytes must outlive the object.
 //
-// whole() is always the same. Other views are cropped or shrunk from the best copy that exists by
-// then: each has at least the requested pixels, and shows the same place, whatever was decoded
-// before; the last bits of its pixels may differ.
+// whole() always returns the same pixels. Other views are cropped or shrunk from the finest copy
+// that was decoded before. That copy affects only the last bits of their pixels, not their place,
+// and they have at least the requested size.
 class Image {
  public:
   // Decodes with a longer side of at least `min_side` pixels, if the file has that many. Throws the
@@ -47,12 +47,12 @@ class Image {
   Format format() const { return decoded_.format; }
   int orientation() const { return decoded_.orientation; }  // EXIF, 1..8
 
-  // Returns the whole image as the constructor decoded it, a huge one shrunk if its `min_side`
-  // allows it. Decodes nothing, and does not change when something finer is decoded.
+  // Returns the whole image as the constructor decoded it. Shrinks a huge image if `min_side`
+  // allows it. Decodes nothing, and does not change when a finer copy is decoded.
   View whole();
 
-  // Returns the whole image with a longer side of `max_side` pixels, or as many as the file has. It
-  // is made once; decodes if the existing copy is coarser.
+  // Returns the whole image with a longer side of `max_side` pixels, or as many as the file has.
+  // Decodes if the existing copy is coarser, and caches the result.
   View shrink_whole(int max_side);
 
   // Returns pixels for a crop of that part: at least one per pixel of the crop, if the file has
@@ -60,23 +60,23 @@ class Image {
   // coarser.
   View decode_part(const Part& part);
 
-  // Decodes what decode_part() will need for all of them, in one pass through the file.
+  // Decodes what decode_part() will need for all these parts, in one pass through the file.
   void decode_parts(std::span<const Part> parts);
 
-  // Returns the pixels of the full image from dot to dot if it is a print made of dots (see
-  // halftone.h) that show in a small copy; otherwise 0.
+  // Returns the distance between the dots of a halftone print (see halftone.h) in pixels of the
+  // full image, if a small copy shows them; otherwise 0.
   float dot_pitch();
 
-  // The same for a print of two tones (see halftone.h). Decodes nothing.
+  // Does the same for a print of two tones (see halftone.h). Decodes nothing.
   float two_tone_pitch();
 
-  // Returns a copy, as large as needed, in which dots of that pitch are merged into tones.
+  // Returns a reduced copy in which dots of this pitch are merged into tones.
   Image without_dots(float pitch);
 
   const Budget& budget() const { return budget_; }
 
-  // True if the budget was used up before a finer decoding was complete: the coarser one is used
-  // instead.
+  // Returns true if the budget was used up before a finer copy was complete. The coarser copy is
+  // then used instead.
   bool was_cut_short() const { return cut_short_; }
 
   // Milliseconds spent on decoding.
@@ -95,7 +95,7 @@ class Image {
   ImageLimits limits_;
   int min_side_ = 0;
   Budget budget_;
-  DecodedImage decoded_;        // the finest so far
+  DecodedImage decoded_;        // the finest whole copy
   View first_;                  // as the constructor decoded it
   std::map<int, View> levels_;  // by longer side
   std::deque<View> parts_;      // finer than decoded_

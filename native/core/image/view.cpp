@@ -8,10 +8,10 @@
 namespace facematch {
 namespace {
 
-// Longer side in pixels above which shrinking by a whole factor first saves time.
+// Longer side in pixels above which it saves time to shrink by a whole factor first.
 constexpr int kHuge = 3200;
 
-// Rows of the smaller image between two checks for cancelling.
+// Number of rows of the smaller image between two checks for cancellation.
 constexpr int kRowsAtOnce = 128;
 
 // Ratio of the side of a tile to the distance from tile to tile.

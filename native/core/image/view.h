@@ -1,4 +1,4 @@
-// Pixels and their place in their image: a whole image at some scale, or a part of it, rotated or
+// Pixels and their place in an image: the whole image or a part of it, possibly scaled, rotated or
 // with a border.
 #pragma once
 
@@ -24,7 +24,7 @@ struct View {
   // Pixels of the view per pixel of the image.
   float scale() const { return 1 / to_image.scale(); }
 
-  // Roll in the image of a face that is upright in the view, degrees clockwise.
+  // Returns the roll in the image of a face that is upright in the view, in degrees clockwise.
   float roll() const { return to_image.degrees(); }
 
   // Warps the area of `transform`, from the image to the crop, into size x size pixels.
@@ -38,22 +38,22 @@ struct View {
 // the budget's time.
 View shrunk(const View& view, int max_side, const Budget& budget = {});
 
-// Returns the view with its sides divided by that number, which OpenCV does about five times as
-// fast as any other shrinking. Columns and rows at the end that do not fill a pixel are dropped.
+// Returns the view with its sides divided by `times`. OpenCV does this about five times as fast as
+// shrinking by other factors. Drops columns and rows at the end that do not fill a pixel.
 View shrunk_by(const View& view, int times, const Budget& budget = {});
 
 // Returns the view rotated clockwise by multiples of 90 degrees.
 View rotated(const View& view, int quarters);
 
-// Returns the view rotated by `first` to three quarters.
+// Returns the views rotated by `first` to three quarter turns.
 std::vector<View> rotations(const View& view, int first);
 
-// Returns the view inside a border of its mean colour; each side of the view is `share` of the
-// padded one.
+// Returns the view inside a border of its mean colour. Each side of the view is `share` of the
+// padded side.
 View padded(const View& view, float share);
 
 // Returns across x across tiles that cover the view. Neighbours overlap by half of the tile step,
-// so that a face up to that size is complete in one of them.
+// so that a face of up to this size is complete in one of them.
 std::vector<View> tiles(const View& view, int across);
 
 }  // namespace facematch

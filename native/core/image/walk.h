@@ -1,5 +1,5 @@
-// Steps through the items of a file: chunks, segments, bytes for a decoder. The budget is checked
-// inside, because a file of some megabytes may list millions of items.
+// Steps through the items of a file: chunks, segments, bytes for a decoder. Walk checks the budget,
+// because a file of a few megabytes may have millions of items.
 #pragma once
 
 #include <algorithm>
@@ -18,8 +18,8 @@ class Walk {
   // The remaining bytes.
   std::span<const uint8_t> rest() const { return rest_; }
 
-  // Skips the next bytes, or all that remain. Returns false once the budget is used up. For the
-  // callbacks of C libraries, which no exception may cross.
+  // Skips the next bytes, or all that remain. Returns false once the budget is used up; it does not
+  // throw, because callbacks of C libraries call it.
   [[nodiscard]] bool pass(size_t count) {
     rest_ = rest_.subspan(std::min(count, rest_.size()));
     unchecked_ += std::min(count, kBytesBetweenChecks) + kBytesOfStep;
@@ -36,7 +36,7 @@ class Walk {
   }
 
  private:
-  // 8 KiB of compressed data may be inflated to eight megabytes.
+  // Compressed data of this size may inflate to eight megabytes.
   static constexpr size_t kBytesBetweenChecks = 8192;
 
   // A step costs as much as reading about this many bytes.

@@ -1,4 +1,4 @@
-// Limits the CPU time of one image, so that none occupies a worker for long.
+// Limits the CPU time of one image, so that no image occupies a worker for long.
 #pragma once
 
 #include <time.h>
@@ -12,7 +12,7 @@
 namespace facematch {
 
 // Counts the CPU time of the thread that created it; only that thread may use it. Each check is a
-// system call of some tenths of a microsecond.
+// system call that takes less than a microsecond.
 class Budget {
  public:
   Budget() = default;  // no limit
@@ -36,7 +36,7 @@ class Budget {
     if (cancelled()) throw Cancelled();
   }
 
-  // Call it once the budget is spent: throws Cancelled, or Error kImageTooComplex.
+  // Throws Cancelled or Error kImageTooComplex; to be called once the budget is spent.
   [[noreturn]] void stop() const {
     check_cancelled();
     throw Error(ErrorCode::kImageTooComplex);

@@ -10,7 +10,8 @@
 
 namespace facematch {
 
-// A value of the manifest, which converts to the type it is assigned to. `Node` holds it and has
+// A value of the manifest, which converts to the type it is assigned to. `Node` holds the value and
+// must have these functions:
 //   Node at(const char* member) const;
 //   bool present() const;
 //   bool is_list() const;
@@ -18,7 +19,7 @@ namespace facematch {
 //   float number() const;
 //   int whole() const;
 //   std::string text() const;
-// A node may throw if it is of another type.
+// They may throw if the value has another type.
 template <typename Node>
 struct ManifestValue {
   Node node;
@@ -31,7 +32,8 @@ struct ManifestValue {
     const std::vector<float> numbers = *this;
     return {numbers.at(0), numbers.at(1)};
   }
-  // A missing list is empty. A value that is not a list is its only item.
+  // A missing value becomes an empty list; any other value that is not a list becomes its only
+  // item.
   template <typename T>
   operator std::vector<T>() const {
     std::vector<T> all;
@@ -49,7 +51,7 @@ struct ManifestValue {
   }
 };
 
-// The part of a detector that defines the outputs of its family.
+// Reads the part of a detector that defines the outputs of its family.
 template <typename Node>
 DetectorSpec grids_of(const ManifestValue<Node>& value) {
   DetectorSpec spec;
@@ -103,24 +105,24 @@ LinearSpec linear_of(const ManifestValue<Node>& value) {
 // Throws Error kInternalError for an unknown family.
 template <typename Node>
 Pack pack_of(const std::string& directory, const ManifestValue<Node>& manifest) {
-  const auto marks = manifest["landmarks"], embedder = manifest["embedder"];
-  const auto most = marks["max_instability"];
+  const auto landmarks = manifest["landmarks"], embedder = manifest["embedder"];
+  const auto max_instability = landmarks["max_instability"];
   Pack pack;
   pack.directory = directory;
   pack.min_det_score = manifest["min_det_score"];
   pack.detector = detector_of(manifest["detector"]);
-  pack.landmarks = {.file = marks["file"],
-                    .input = marks["input"],
-                    .output = marks["output"],
-                    .size = marks["size"],
-                    .normalisation = normalisation_of(marks),
-                    .crop = marks["crop"],
-                    .upright_degrees = marks["upright_degrees"],
-                    .clear_template_error = marks["clear_template_error"],
-                    .max_instability = {.quick = most["quick"],
-                                        .thorough = most["thorough"],
-                                        .closeup = most["closeup"],
-                                        .close_detector = most["close_detector"]}};
+  pack.landmarks = {.file = landmarks["file"],
+                    .input = landmarks["input"],
+                    .output = landmarks["output"],
+                    .size = landmarks["size"],
+                    .normalisation = normalisation_of(landmarks),
+                    .crop = landmarks["crop"],
+                    .upright_degrees = landmarks["upright_degrees"],
+                    .clear_template_error = landmarks["clear_template_error"],
+                    .max_instability = {.quick = max_instability["quick"],
+                                        .thorough = max_instability["thorough"],
+                                        .closeup = max_instability["closeup"],
+                                        .close_detector = max_instability["close_detector"]}};
   pack.embedder = {.file = embedder["file"],
                    .input = embedder["input"],
                    .output = embedder["output"],
@@ -136,7 +138,7 @@ Pack pack_of(const std::string& directory, const ManifestValue<Node>& manifest) 
                    .highest = cohort["highest"],
                    .weight = cohort["weight"]};
   if (const auto human = manifest["human"]; human.node.present())
-    pack.human = {.score = linear_of(human), .bar = human["threshold"]};
+    pack.human = {.score = linear_of(human), .min_score = human["threshold"]};
   if (const auto occlusion = manifest["occlusion"]; occlusion.node.present())
     pack.occlusion = linear_of(occlusion);
   if (const auto liveness = manifest["liveness"]; liveness.node.present())

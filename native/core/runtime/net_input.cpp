@@ -10,8 +10,8 @@
 namespace facematch {
 namespace {
 
-// For each output pixel along one side: its first input pixel and the weights of `count` input
-// pixels. Unused weights are 0.
+// Weights along one side: for each output pixel, its first input pixel and the weights of `count`
+// input pixels. Unused weights are 0.
 struct Taps {
   int count = 0;
   std::vector<int> first;
@@ -22,7 +22,7 @@ Taps taps_for(int from, int to) {
   const double step = static_cast<double>(from) / to;
   const bool shrinks = step > 1;
   Taps taps;
-  // Returns the maximum number of pixels that an interval of length `step` can touch.
+  // The maximum number of pixels that an interval of length `step` can touch.
   taps.count = std::min(from, shrinks ? static_cast<int>(std::ceil(step)) + 1 : 2);
   taps.weights.assign(static_cast<size_t>(to) * static_cast<size_t>(taps.count), 0);
   for (int i = 0; i < to; ++i) {
@@ -59,15 +59,16 @@ void mix_rows(const cv::Mat& bgr, int first, std::span<const float> weights, std
 // Blue, green, red and an unused number: the width of a vector register.
 using Pixel = float __attribute__((vector_size(16)));
 
-// Reads one float beyond the three.
+// Also reads the float after the three.
 Pixel pixel_at(const float* from) {
   Pixel pixel;
   std::memcpy(&pixel, from, sizeof pixel);
   return pixel;
 }
 
-// Resizes a row of three channels, plus one unused float, into a row of each plane. `kCount`: the
-// number of taps if it is known at compile time, so that the inner loop is unrolled; otherwise 0.
+// Resizes a row of three channels, plus one unused float, into a row of each plane. `kCount` is the
+// number of taps, so that the compiler unrolls the inner loop, or 0 if it is known only at run
+// time.
 template <int kCount>
 void mix_columns(std::span<const float> row, const Taps& taps, float scale, Pixel offset,
                  float* blue, float* green, float* red) {
@@ -84,8 +85,7 @@ void mix_columns(std::span<const float> row, const Taps& taps, float scale, Pixe
   }
 }
 
-// Values of a black pixel in the order of the image: blue, green, red. For a grey image the first
-// one.
+// Returns the values of a black pixel: blue, green, red. A grey image uses only the first one.
 std::array<float, 3> offsets_of(const Normalisation& normalisation) {
   std::array<float, 3> offsets;
   std::transform(normalisation.mean.begin(), normalisation.mean.end(), offsets.begin(),
@@ -94,7 +94,7 @@ std::array<float, 3> offsets_of(const Normalisation& normalisation) {
   return offsets;
 }
 
-// The planes of blue, green and red; for a grey image the first one is the only one.
+// Returns the planes of blue, green and red. A grey image has only the first one.
 std::array<float*, 3> split(std::span<float> planes, Channels channels) {
   const size_t size = planes.size() / 3;
   float* const first = planes.data();

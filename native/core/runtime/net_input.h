@@ -1,5 +1,5 @@
-// Turns an image into a net's input: resizes it, orders its channels and normalises them, in one
-// pass from bytes to floats. Images and planes have the sizes and channels that are described.
+// Converts an image to a net's input: resizes it, orders its channels and normalises them, in one
+// pass from bytes to floats. Sizes and channels are not checked.
 #pragma once
 
 #include <opencv2/core.hpp>
@@ -9,12 +9,12 @@
 
 namespace facematch {
 
-// Returns the largest size of the image that fits into `frame` and keeps the aspect ratio.
+// Returns the maximum size of the image that fits into `frame` with the same aspect ratio.
 cv::Size size_within(cv::Size image, cv::Size frame);
 
 // Writes the image, resized to `size`, to the top left of `planes` (3 × frame.height ×
-// frame.width); the rest becomes black. Shrinking averages the area of each pixel like
-// cv::INTER_AREA, enlarging is bilinear; neither rounds.
+// frame.width), and fills the rest with black. Shrinking averages the area of each pixel, like
+// cv::INTER_AREA; enlarging is bilinear. Results are not rounded.
 void letterbox(const cv::Mat& bgr, const Normalisation& normalisation, cv::Size size,
                cv::Size frame, std::span<float> planes);
 

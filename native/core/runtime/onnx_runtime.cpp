@@ -30,19 +30,16 @@ Choice& choice() {
   return *one;
 }
 
-[[noreturn]] void refuse_library(const std::string& why) {
-  throw Error(ErrorCode::kInternalError, why);
-}
+[[noreturn]] void fail(const std::string& why) { throw Error(ErrorCode::kInternalError, why); }
 
 // Never closed, because sessions live as long as the process.
 const ort::Base* load_library(const std::string& file) {
   void* library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
   // Called under the lock of use_onnx_runtime(). NOLINTNEXTLINE(concurrency-mt-unsafe)
-  if (library == nullptr)
-    refuse_library("FACEMATCH_ONNXRUNTIME_LIBRARY: " + std::string(dlerror()));
+  if (library == nullptr) fail("FACEMATCH_ONNXRUNTIME_LIBRARY: " + std::string(dlerror()));
   const auto get = reinterpret_cast<const ort::Base* (*)()>(dlsym(library, "OrtGetApiBase"));
   if (get == nullptr)
-    refuse_library("FACEMATCH_ONNXRUNTIME_LIBRARY: " + file + " is no build of ONNX Runtime");
+    fail("FACEMATCH_ONNXRUNTIME_LIBRARY: " + file + " is not a build of ONNX Runtime");
   return get();
 }
 
@@ -112,23 +109,23 @@ void use_onnx_runtime(const std::vector<std::string>& providers, const std::stri
   Choice& now = choice();
   if (now.made) {
     if (now.providers == providers && now.library == library) return;
-    refuse_library("ONNX Runtime is in use already, with other providers or from another file");
+    fail("ONNX Runtime is already in use, with other providers or from another file");
   }
   if (!library.empty()) now.base = load_library(library);
   const ort::Table table = now.base->table(ort::kVersion);
   if (table == nullptr) {
-    refuse_library((library.empty() ? "" : "FACEMATCH_ONNXRUNTIME_LIBRARY: " + library + " is ") +
-                   "ONNX Runtime " + now.base->version() + "; at least 1." +
-                   std::to_string(ort::kVersion) + " is needed");
+    fail((library.empty() ? "" : "FACEMATCH_ONNXRUNTIME_LIBRARY: " + library + " is ") +
+         "ONNX Runtime " + now.base->version() + "; at least 1." + std::to_string(ort::kVersion) +
+         " is needed");
   }
   ort::use_table(table);
   const auto there = available_words();
   for (const auto& provider : providers) {
     if (std::find(there.begin(), there.end(), provider) != there.end()) continue;
-    refuse_library("FACEMATCH_EXECUTION_PROVIDERS: ONNX Runtime " +
-                   std::string(now.base->version()) + (library.empty() ? "" : " of " + library) +
-                   " has no provider " + provider + "; it has " + list_of(there) +
-                   ". FACEMATCH_ONNXRUNTIME_LIBRARY names another build.");
+    fail("FACEMATCH_EXECUTION_PROVIDERS: ONNX Runtime " + std::string(now.base->version()) +
+         (library.empty() ? "" : " from " + library) + " has no provider " + provider +
+         "; it has " + list_of(there) +
+         ". To use another build, set FACEMATCH_ONNXRUNTIME_LIBRARY.");
   }
   now.providers = providers;
   now.library = library;
@@ -145,11 +142,11 @@ OnnxRuntimeFacts onnx_runtime_facts() {
 // exit is clean.
 const ort::EnvData* environment() {
   static const auto* env = [] {
-    // Without it ONNX Runtime 1.30 sends usage data to its vendor and writes files to the home and
-    // temporary folders. Setting it here could crash a thread that reads the environment.
-    // Nothing here writes it. NOLINTNEXTLINE(concurrency-mt-unsafe)
+    // Without this variable, ONNX Runtime 1.30 sends usage data to its vendor and writes files to
+    // the home and temporary folders. Setting it here could crash a thread that reads the
+    // environment. This process never writes its environment. NOLINTNEXTLINE(concurrency-mt-unsafe)
     if (std::getenv("ORT_DISABLE_TELEMETRY") == nullptr) {
-      refuse_library("ORT_DISABLE_TELEMETRY must be in the environment when the process starts");
+      fail("ORT_DISABLE_TELEMETRY must be in the environment when the process starts");
     }
     // The core prints nothing; errors arrive as exceptions.
     return ort::make_environment("facematch", [](void*, ort::LogLevel, const char*, const char*,
@@ -173,14 +170,15 @@ ort::Options options_for(const std::vector<std::string>& providers) {
   options.set_optimisation(ort::Optimisation::kAll);
   options.set("session.intra_op.allow_spinning", "0");
   options.add(own_operators());
-  // Uses slower instructions that do not saturate, because scores must be the same on every CPU.
+  // Selects slower instructions that do not saturate, because scores must be the same on every
+  // CPU.
   if (!has_exact_byte_products()) options.set("session.x64quantprecision", "1");
   for (const auto& provider : providers) {
     if (provider == kCpu) continue;
     as_errors("FACEMATCH_EXECUTION_PROVIDERS: " + provider + " cannot be used: ",
               [&] { add_provider(options, provider); });
   }
-  // ONNX Runtime would silently run on the CPU what a provider does not support.
+  // Otherwise ONNX Runtime silently runs operators that a provider does not support on the CPU.
   if (std::find(providers.begin(), providers.end(), kCpu) == providers.end()) {
     options.set("session.disable_cpu_ep_fallback", "1");
   }

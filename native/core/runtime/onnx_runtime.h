@@ -1,5 +1,5 @@
-// The ONNX Runtime of this process: the build of the library and its execution providers; and the
-// description of an ONNX file.
+// Chooses this process's ONNX Runtime, that is, the library's build and its execution providers,
+// and describes ONNX files.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +11,11 @@
 
 namespace facematch {
 
-// Chooses once for the process, before the first net is loaded; a later call must name the same.
-// Providers are in order of preference, by their names without "ExecutionProvider", in lower case:
-// with {"cuda"} a net that cannot run entirely on it is rejected, with {"cuda", "cpu"} the CPU runs
-// the rest. `library`: file of another build; empty for the linked one. Throws Error kInternalError
-// with a message for people.
+// Chooses providers and library once for the process, before the first net is loaded; a later call
+// must name the same. `providers` are in order of preference: lower-case names without
+// "ExecutionProvider". With {"cuda"}, a net that cannot run entirely on CUDA is rejected; with
+// {"cuda", "cpu"}, the CPU runs the rest. `library`: file of another build; empty for the linked
+// one. Throws Error kInternalError with a readable message.
 void use_onnx_runtime(const std::vector<std::string>& providers, const std::string& library);
 
 struct OnnxRuntimeFacts {
@@ -49,7 +49,7 @@ NetNames names_of(const ort::Session& session);
 // Returns options for the providers in use. Throws Error kInternalError if one cannot be used.
 ort::Options session_options();
 
-// An input or output of a net. Open sides are -1.
+// An input or output of a net. Dynamic dimensions are -1.
 struct TensorFacts {
   std::string name;
   std::string type;  // "float", "float16", or "other"
@@ -60,9 +60,9 @@ struct NetFacts {
   std::vector<TensorFacts> inputs, outputs;
 };
 
-// Describes a file; runs on the CPU. Outputs are as the file declares them or, given a shape for
-// its first input, which must be of floats, as a run on zeros returns them: many files declare
-// wrong ones. Throws Error kInternalError with a message for people.
+// Describes a file. Without `input_shape`, outputs are as the file declares them, which is often
+// wrong. With a shape for its first input, which must be of floats, outputs are measured by a run
+// on zeros on the CPU. Throws Error kInternalError with a readable message.
 NetFacts net_facts(const std::string& path, const std::vector<int64_t>& input_shape = {});
 
 }  // namespace facematch

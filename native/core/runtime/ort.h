@@ -22,7 +22,7 @@ class Failure : public std::runtime_error {
 // Throws Failure for a status that is not null, and releases it.
 void check(StatusData* status);
 
-// Returns the error that a function reports to the library that called it.
+// Converts an exception to the status that a callback returns to the library.
 StatusData* status_of(ErrorKind kind, const std::exception& error);
 
 // The library that this program is linked to.
@@ -46,9 +46,9 @@ EnvData* make_environment(const char* id, Log log);
 
 struct TensorType {
   Element element;
-  std::vector<int64_t> shape;  // open sides are -1
+  std::vector<int64_t> shape;  // dynamic dimensions are -1
 
-  size_t count() const;  // of a shape without open sides
+  size_t count() const;  // number of elements; requires a shape without dynamic dimensions
 };
 
 // The declaration of a tensor input or output in a file.
@@ -67,7 +67,7 @@ T* data_of(const ValueData* value) {
 
 class Value {
  public:
-  // Empty: Session::run() fills it.
+  // Creates an empty value, which Session::run() fills.
   Value() = default;
   // Wraps floats in memory that outlives the value.
   Value(std::span<float> data, const std::vector<int64_t>& shape);
@@ -90,7 +90,7 @@ class Options {
   void set_threads(int intra_op, int inter_op);
   void set_sequential();
   void set_optimisation(Optimisation level);
-  // Writes the graph as it will run to a file.
+  // Makes the session write its optimised graph to a file.
   void set_optimised_file(const std::string& path);
   void set(const char* key, const char* value);
   void fix_side(const std::string& name, int64_t size);
@@ -113,7 +113,7 @@ class Session {
 
   std::vector<std::string> input_names() const;
   std::vector<std::string> output_names() const;
-  // Returns nothing if it is not a tensor.
+  // Both return nothing for a value that is not a tensor.
   std::optional<DeclaredType> input_type(size_t index) const;
   std::optional<DeclaredType> output_type(size_t index) const;
 
@@ -125,7 +125,7 @@ class Session {
   std::unique_ptr<SessionData, Releaser<api::ReleaseSession>> data_;
 };
 
-// Lives as long as the process, and so must `one`.
+// The domain lives as long as the process; so must `one`.
 OperatorDomain* make_domain(const char* name, const CustomOperator& one);
 
 }  // namespace facematch::ort

@@ -1,10 +1,9 @@
-// The part of ONNX Runtime's C interface that facematch uses, so that the library's headers are not
-// needed.
+// The part of ONNX Runtime's C interface that facematch uses. It replaces the library's headers.
 //
-// The library returns a table of function pointers for a version of its interface. A position never
-// changes and new functions are appended, so a library of that version or a later one has all of
-// these at the same place ("ABI compatibility" in onnxruntime_c_api.h, ONNX Runtime 1.21). The test
-// test/slow/model/onnx-runtime-table.test.ts compares positions, numbers and the layout of
+// The library returns a table of function pointers for a version of its interface. Positions never
+// change, and new functions are appended. A library of the same or a later version therefore has
+// these functions at the same positions ("ABI compatibility" in onnxruntime_c_api.h, ONNX Runtime
+// 1.21). test/slow/model/onnx-runtime-table.test.ts compares positions, numbers and the layout of
 // CustomOperator with that header.
 #pragma once
 
@@ -34,7 +33,7 @@ struct ShapeContext;
 struct CudaOptions;
 struct TensorRtOptions;
 
-// The numbers are defined by the interface; only the used ones are named.
+// The interface defines the numbers; only the used ones are named here.
 enum class LogLevel : int { kFatal = 4 };
 enum class ErrorKind : int { kFail = 1, kInvalidGraph = 10 };
 enum class Kind : int { kTensor = 1 };
@@ -55,7 +54,7 @@ struct Base {
 using Log = void (*)(void* argument, LogLevel, const char* category, const char* id,
                      const char* place, const char* message);
 
-// A custom operator. The library reads the members up to `version` of the interface.
+// A custom operator. The library reads the members that exist in `version` of the interface.
 struct CustomOperator {
   uint32_t version = kVersion;
   void* (*create_v1)(const CustomOperator*, Table, const KernelInfo*) = nullptr;

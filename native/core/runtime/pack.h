@@ -1,5 +1,5 @@
-// A model pack as the core needs it: the part of the manifest that describes the nets. TypeScript
-// has validated it; manifest.h converts it.
+// The part of a model pack's manifest that describes the nets. src/engine/manifest.ts validates it;
+// manifest.h converts it.
 #pragma once
 
 #include <array>
@@ -22,7 +22,7 @@ struct Normalisation {
 
 struct DetectorSpec {
   std::string file;
-  std::string family;  // a name of families/
+  std::string family;  // name of a file in find/families/
   std::string input;
   std::vector<std::string> outputs;  // in the order of DetectorFamily::outputs()
   int width = 0;
@@ -30,9 +30,9 @@ struct DetectorSpec {
   Normalisation normalisation;
   float nms_iou = 0.4f;
   float second_look_score = 0;  // minimum score of a face in a close-up, see Finder::verify()
-  float clear_score = 0;        // score that a rotated face rarely reaches
+  float clear_score = 0;        // a rotated face rarely reaches this score
 
-  // Set only for families that leave them to the manifest.
+  // Set only for families whose grids the manifest defines.
   std::vector<int> strides;                // pixels from cell to cell of each grid
   int anchors = 0;                         // per cell
   std::vector<std::vector<float>> priors;  // sides of the priors of a cell of each grid, pixels
@@ -47,7 +47,7 @@ struct LandmarksSpec {
   Normalisation normalisation;
   float crop = 1;                  // side of the crop / longer side of the box
   float upright_degrees = 0;       // above this roll, predict again on an upright crop
-  float clear_template_error = 0;  // error that a rotated face rarely stays below
+  float clear_template_error = 0;  // a rotated face rarely has a smaller error
   // Maximum instability (see landmark_check.h) of an upright face, and of any face that the close
   // detector found.
   struct {
@@ -69,11 +69,11 @@ struct EmbedderSpec {
 struct CohortSpec {
   std::string file;  // signed bytes, a row per centre
   int centres = 0;
-  int highest = 0;   // how many of the highest cosines are averaged
-  float weight = 1;  // of their mean
+  int highest = 0;   // number of highest cosines that are averaged
+  float weight = 1;  // factor for their mean
 };
 
-// A linear function of the embedding: scale * sum of byte * number + bias.
+// A linear function of the embedding: scale * (sum of byte * number) + bias.
 struct LinearSpec {
   std::string file;  // signed bytes, one per dimension of the embedding
   float scale = 0;
@@ -82,12 +82,12 @@ struct LinearSpec {
 
 struct HumanSpec {
   LinearSpec score;
-  float bar = 0;  // a face with a lower score is not human
+  float min_score = 0;  // a face with a lower score is not human
 };
 
 // A net that distinguishes a live face from a photo or a screen.
 struct LivenessSpec {
-  std::string family;  // a name of the table in embed/liveness.cpp
+  std::string family;  // name in the table of embed/liveness.cpp
   std::string file;
   std::string input, output;
   int size = 0;     // side of the input, pixels
@@ -104,7 +104,7 @@ struct Pack {
   std::optional<CohortSpec> cohort;
   std::optional<HumanSpec> human;
   std::optional<LinearSpec> occlusion;  // above 0: nose and mouth are covered
-  std::vector<LivenessSpec> liveness;   // none: the pack cannot detect presentation attacks
+  std::vector<LivenessSpec> liveness;   // empty: the pack cannot detect presentation attacks
 };
 
 }  // namespace facematch

@@ -27,7 +27,7 @@ size_t find_name(const std::vector<std::string>& names, const std::string& name,
     if (names[i] == name) return i;
     list += (i == 0 ? "\"" : ", \"") + names[i] + "\"";
   }
-  throw Error(ErrorCode::kInternalError, what + " \"" + name + "\"; there are " + list);
+  throw Error(ErrorCode::kInternalError, what + " \"" + name + "\"; available: " + list);
 }
 
 // Input shapes are batch, channels, height, width.
@@ -35,16 +35,16 @@ constexpr size_t kRank = 4;
 constexpr size_t kChannels = 1;
 constexpr size_t kHeight = 2;
 
-// Fixes the dynamic dimensions of an input (its batch, its height) to `shape`, except sides that
-// are to stay dynamic. ONNX Runtime then computes everything that depends on them once, at loading.
-// Returns true if there was any to fix.
+// Fixes the dynamic dimensions of an input (batch, height) to `shape`, except sides that must stay
+// dynamic. ONNX Runtime then computes everything that depends on them once, during loading. Returns
+// true if a dimension was fixed.
 bool fix_dynamic_dimensions(const ort::Session& session, size_t input,
                             const std::vector<int64_t>& shape, Sides sides, ort::Options& options) {
   const auto type = session.input_type(input);
   if (!type) return false;  // the first run fails
   const auto& names = type->side_names;
   const size_t last = std::min(names.size(), sides == Sides::kDynamic ? kHeight : shape.size());
-  // Some files call every open dimension "?", a name that cannot be fixed to two sizes.
+  // Some files name every dynamic dimension "?", and one name cannot be fixed to two sizes.
   const auto is_of_one_size = [&](size_t i) {
     for (size_t k = 0; k < names.size(); ++k) {
       if (names[k] == names[i] && (k >= last || shape[k] != shape[i])) return false;
@@ -89,7 +89,7 @@ std::span<float> interleaved(std::span<const float> planes, size_t channels) {
   return pixels;
 }
 
-// If products of bytes saturate, the weights are read as unsigned ones.
+// On CPUs where products of bytes saturate, makes the weights unsigned.
 ort::Session open_file(const std::string& path, const ort::Options& options) {
   if (!has_exact_byte_products()) {
     const auto model = with_unsigned_weights(path);
@@ -115,7 +115,7 @@ Net::Net(const std::string& path, std::string input, std::vector<int64_t> input_
     channels_last_ = has_channels_last(session_, position, input_shape_.at(kChannels));
     if (channels_last_) sides = Sides::kFixed;
     const auto shape = channels_last_ ? with_channels_last(input_shape_) : input_shape_;
-    // Names of dynamic dimensions can be read only from a session, and fixed only in a new one.
+    // Names of dynamic dimensions can be read only from a session, and fixed only in a new session.
     if (fix_dynamic_dimensions(session_, position, shape, sides, options)) {
       session_ = open_file(path, options);
     }
@@ -127,7 +127,7 @@ Net::Net(const std::string& path, std::string input, std::vector<int64_t> input_
       auto type = results[i].type();
       if (type.element != ort::Element::kFloat) {
         throw Error(ErrorCode::kInternalError,
-                    "the output \"" + output_names_[i] + "\" of " + net + " has no floats");
+                    "the output \"" + output_names_[i] + "\" of " + net + " is not of type float");
       }
       output_shapes_.push_back(std::move(type.shape));
     }
@@ -141,9 +141,9 @@ size_t Net::output_size(size_t index) const { return product(output_shapes_[inde
 void Net::run(std::span<float> input, std::span<float> output) const {
   const auto results = run(input, input_shape_.at(kHeight), input_shape_.at(kHeight + 1));
   const ort::Value& first = results.front();
-  // The file returns as many rows as its input has of something.
+  // The number of outputs may depend on the input's content.
   if (first.type().count() != output.size()) {
-    throw Error(ErrorCode::kInternalError, "a net answered with other sizes than at loading");
+    throw Error(ErrorCode::kInternalError, "a net returned other sizes than when it was loaded");
   }
   std::copy_n(first.floats(), output.size(), output.begin());
 }

@@ -9,36 +9,37 @@
 
 namespace facematch {
 
-// How to treat an input's height and width if the file leaves them open.
+// How to treat an input's height and width if they are dynamic in the file.
 enum class Sides {
   kFixed,    // fixes them to the shape that the net is loaded with
-  kDynamic,  // leaves them open: they may differ from run to run
+  kDynamic,  // keeps them dynamic: they may differ from run to run
 };
 
 // A loaded net with one input, whose input and outputs are floats. run() may be called from any
 // number of threads at once.
 class Net {
  public:
-  // `input_shape`: batch, channels, height, width, as run() expects the input; a file with channels
-  // last, as TensorFlow's, gets them converted. `outputs`: names in the order in which run()
-  // returns them. Throws Error kInternalError with a readable message if the file is missing,
-  // damaged, or has another shape.
+  // `input_shape`: batch, channels, height, width, as run() expects the input. For a file with
+  // channels last, as from TensorFlow, run() converts the input. `outputs`: names in the order in
+  // which run() returns them. Throws Error kInternalError with a readable message if the file is
+  // missing, damaged, or has another shape.
   Net(const std::string& path, std::string input, std::vector<int64_t> input_shape,
       std::vector<std::string> outputs, Sides sides = Sides::kFixed);
 
   // Returns true if height and width may differ from run to run.
   bool dynamic() const { return dynamic_; }
 
-  // In floats, for the shape that the net was loaded with.
+  // Sizes in floats, for the shape that the net was loaded with.
   size_t input_size() const;
   size_t output_size(size_t index) const;
   const std::vector<std::vector<int64_t>>& output_shapes() const { return output_shapes_; }
 
-  // Runs a net with one output at the shape that it was loaded with. Sizes are in floats, those of
-  // input_size() and output_size(0). Throws Error kInternalError if the net returns others.
+  // Runs a net with one output at the shape that it was loaded with. `input` has input_size()
+  // floats and `output` output_size(0). Throws Error kInternalError if the net returns another
+  // number.
   void run(std::span<float> input, std::span<float> output) const;
 
-  // Runs at this height and width, which are the loaded ones unless dynamic(). Returns the outputs;
+  // Runs the net at this height and width, which are ignored unless dynamic(). Returns the outputs;
   // the net determines their sizes.
   std::vector<ort::Value> run(std::span<float> input, int64_t height, int64_t width) const;
 

@@ -5,8 +5,8 @@
 
 namespace facematch {
 
-// Adds the time until the end of the scope to one stage, without the time added to `other`, a stage
-// within it.
+// Adds the time until the end of the scope to one stage. Leaves out the time that is added to
+// `other` within the scope.
 class Timer {
  public:
   explicit Timer(double& milliseconds) : milliseconds_(milliseconds) {}

@@ -66,7 +66,7 @@ Base64Progress decode_base64_groups(std::span<uint8_t> text) {
         bits = bits << 6 | value;
       }
     }
-    // Never beyond the bytes that were read, because a group has at least four bytes.
+    // Never overwrites unread bytes, because a group has at least four bytes.
     text[done.written] = static_cast<uint8_t>(bits >> 16);
     text[done.written + 1] = static_cast<uint8_t>(bits >> 8);
     text[done.written + 2] = static_cast<uint8_t>(bits);

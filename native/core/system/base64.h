@@ -1,4 +1,4 @@
-// Base64 in the JSON of a body, decoded in place: no copy of an image is made.
+// Decodes base64 in a JSON body in place, so that images are not copied.
 #pragma once
 
 #include <cstddef>
@@ -8,12 +8,12 @@
 namespace facematch {
 
 struct Base64Progress {
-  size_t read;     // bytes of the text
-  size_t written;  // bytes that they encode, written from the start of the text
+  size_t read;     // number of bytes read
+  size_t written;  // number of decoded bytes, written to the start of the text
 };
 
-// Decodes whole groups of four letters (RFC 4648 section 4), which may be written with the escapes
-// of JSON (RFC 8259 section 7), up to the first incomplete group: the end, padding, or an error.
+// Decodes complete groups of four letters (RFC 4648 section 4), which may contain JSON escapes (RFC
+// 8259 section 7). Stops at the first incomplete group: the end, padding, or an error.
 Base64Progress decode_base64_groups(std::span<uint8_t> text);
 
 }  // namespace facematch

@@ -31,7 +31,7 @@ uint16_t listening_port(int descriptor) {
 }
 
 bool drop_first_segments(int descriptor) {
-  // The byte of flags in a TCP header. A first segment has SYN (2) and not ACK (16).
+  // Tests the flags of a TCP header. A first segment has SYN (2) and not ACK (16).
   sock_filter drop[] = {
       BPF_STMT(BPF_LD | BPF_B | BPF_ABS, 13),          BPF_STMT(BPF_ALU | BPF_AND | BPF_K, 0x12),
       BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0x02, 0, 1), BPF_STMT(BPF_RET | BPF_K, 0),
@@ -48,7 +48,7 @@ bool drop_new_connections(uint16_t port) {
   const std::unique_ptr<DIR, int (*)(DIR*)> folder(opendir("/proc/self/fd"), closedir);
   if (folder == nullptr || port == 0) return false;
   bool dropped = false;
-  // The stream is this call's own. NOLINTNEXTLINE(concurrency-mt-unsafe)
+  // No other thread uses this stream. NOLINTNEXTLINE(concurrency-mt-unsafe)
   while (const dirent* entry = readdir(folder.get())) {
     const int descriptor = std::atoi(entry->d_name);  // 0 for "." and ".."
     if (listening_port(descriptor) == port && drop_first_segments(descriptor)) dropped = true;

@@ -130,7 +130,7 @@ describe('another build of ONNX Runtime', () => {
       FACEMATCH_ONNXRUNTIME_LIBRARY: other,
       FACEMATCH_EXECUTION_PROVIDERS: 'abacus',
     });
-    expect(failure).toContain(`ONNX Runtime ${version} of ${other} has no provider abacus`);
+    expect(failure).toContain(`ONNX Runtime ${version} from ${other} has no provider abacus`);
   });
 
   test('stops the startup if the file is not ONNX Runtime', async () => {
@@ -139,7 +139,7 @@ describe('another build of ONNX Runtime', () => {
     for (const [library, words] of [
       [text, `FACEMATCH_ONNXRUNTIME_LIBRARY: ${text}`],
       ['/none.so', '/none.so'],
-      ['libm.so.6', 'libm.so.6 is no build of ONNX Runtime'],
+      ['libm.so.6', 'libm.so.6 is not a build of ONNX Runtime'],
     ] as const)
       expect(await failingStart({ FACEMATCH_ONNXRUNTIME_LIBRARY: library })).toContain(words);
   });

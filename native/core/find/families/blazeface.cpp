@@ -1,8 +1,9 @@
-// BlazeFace (MediaPipe, face detection, short range): an anchor is the centre of a cell. Two for
-// each cell of stride 8, then six of stride 16, by row and column. boxes n x 16, pixels of the
-// input: from the anchor to the centre of the box (x, y); its width and height; from the anchor to
-// six points (right eye, left eye, tip of the nose, middle of the mouth, right ear, left ear; x, y
-// of each). scores n x 1, a logit.
+// BlazeFace (MediaPipe, face detection, short range). Anchors are the centres of cells: two for
+// each cell of stride 8, then six for each cell of stride 16, ordered by row and column.
+//
+// boxes, n x 16, in pixels of the input: offset from the anchor to the centre of the box (x, y);
+// width and height of the box; offsets from the anchor to six points (right eye, left eye, tip of
+// the nose, middle of the mouth, right ear, left ear; x, y of each). scores, n x 1: a logit.
 #include <algorithm>
 #include <array>
 
@@ -13,20 +14,20 @@ namespace {
 
 struct Grid {
   int stride;
-  size_t anchors;  // of a cell
+  size_t anchors;  // per cell
 };
 
 constexpr std::array kGrids = {Grid{8, 2}, Grid{16, 6}};
-constexpr size_t kNumbers = 16;  // of a box
+constexpr size_t kNumbers = 16;  // per box
 
-// Its boxes reach from the brows to the chin, while other detectors include the forehead, and the
-// steps after detection expect that. A square box of RFB is larger than this one's longer side by
-// this factor, and higher by this share of it (medians over faces that both find).
-constexpr float kLarger = 1.16f;
-constexpr float kHigher = 0.03f;
-// Added to the logit, so that the publisher's threshold of 0.5 becomes the 0.7 that faces of the
-// other families must have.
-constexpr float kMoreCertain = 0.8473f;
+// BlazeFace's boxes begin at the brows. Other detectors include the forehead, which the steps after
+// detection expect. These constants convert a box to a square box of RFB: the factor for its longer
+// side, and the upward shift as a share of that side (medians over faces that both find).
+constexpr float kScaleToRfb = 1.16f;
+constexpr float kShiftToRfb = 0.03f;
+// Added to the logit, so that the publisher's threshold of 0.5 becomes 0.7, the threshold of the
+// other families.
+constexpr float kLogitOffset = 0.8473f;
 
 std::vector<OutputShape> outputs_of(const DetectorSpec&, cv::Size input) {
   size_t anchors = 0;
@@ -43,7 +44,7 @@ void decode(const DetectorSpec&, cv::Size input, Outputs outputs, float min_scor
     const size_t columns = cells_along(input.width, grid.stride);
     const size_t count = cells(input, grid.stride) * grid.anchors;
     for (size_t i = 0; i < count; ++i, ++logit, box += kNumbers) {
-      const float score = sigmoid(*logit + kMoreCertain);
+      const float score = sigmoid(*logit + kLogitOffset);
       if (!(score >= min_score)) continue;
       const size_t cell = i / grid.anchors;
       const Point anchor((static_cast<float>(cell % columns) + 0.5f) * stride,
@@ -51,8 +52,8 @@ void decode(const DetectorSpec&, cv::Size input, Outputs outputs, float min_scor
       const Point centre = anchor + Point(box[0], box[1]);
       if (!(box[2] > 0 && box[3] > 0)) continue;  // false for NaN
       const float tight = std::max(box[2], box[3]);
-      const float side = kLarger * tight;
-      const float top = centre.y - side / 2 - kHigher * tight;
+      const float side = kScaleToRfb * tight;
+      const float top = centre.y - side / 2 - kShiftToRfb * tight;
       found.push_back({{centre.x - side / 2, top, side, side}, score});
     }
   }

@@ -1,6 +1,5 @@
-// A family of detectors: the outputs of its nets, and how they are decoded into boxes. Each family
-// is one file of this folder, found by CMake; src/engine/families.ts has its entry for the
-// manifest.
+// A family of detectors: the outputs of its nets, and how they are decoded into boxes. CMake adds
+// every file of this folder as a family; src/engine/families.ts has its entry for the manifest.
 #pragma once
 
 #include <cmath>
@@ -20,7 +19,7 @@ struct Detection {
   FoundBy found_by = FoundBy::kPrimary;
 };
 
-// Any number of rows.
+// Value of OutputShape::rows for an output with any number of rows.
 constexpr size_t kAnyRows = 0;
 
 // An output that a net must have: a matrix whose rows may have further dimensions, such as a batch
@@ -37,17 +36,17 @@ using Outputs = std::span<const std::span<float>>;
 struct DetectorFamily {
   const char* name;
 
-  // If the file leaves height and width open, they may be any multiple of this; 0: of the largest
-  // stride of the manifest.
+  // Dynamic heights and widths must be multiples of this number; 0: of the manifest's largest
+  // stride.
   int stride;
 
   // Returns the outputs of a net with an input of that size in pixels.
   std::vector<OutputShape> (*outputs)(const DetectorSpec& spec, cv::Size input);
 
   // Appends detections that score at least `min_score`, with boxes in pixels of the net's input.
-  // The input may be smaller than that of `spec`, with which the net was trained. Outputs have the
-  // sizes that outputs() returns, with kAnyRows any number of rows. They may contain any number,
-  // also NaN and infinity: Detector drops impossible boxes.
+  // `input` may be smaller than the input of `spec`, with which the net was trained. Outputs have
+  // the sizes that outputs() returns; their numbers may be NaN or infinity. Detector drops
+  // impossible boxes.
   void (*decode)(const DetectorSpec& spec, cv::Size input, Outputs outputs, float min_score,
                  std::vector<Detection>& found);
 };
@@ -55,8 +54,8 @@ struct DetectorFamily {
 // Throws Error kInternalError with a readable message if the name is unknown.
 const DetectorFamily& detector_family(const std::string& name);
 
-// Returns the number of a grid's cells along a side of the input; the last one may extend beyond
-// it.
+// Returns the number of a grid's cells along a side of the input. The last cell may extend beyond
+// the input.
 inline size_t cells_along(int side, int stride) {
   return static_cast<size_t>((side + stride - 1) / stride);
 }

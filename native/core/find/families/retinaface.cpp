@@ -1,7 +1,7 @@
-// RetinaFace as trained with PyTorch: an SSD with square priors in the centre of each cell; the
+// RetinaFace as trained with PyTorch: an SSD with square priors in the centre of each cell. The
 // manifest defines strides, priors and variances. Both outputs are ordered by grid, row, column and
-// prior. Scores, n x 2: the second is that of a face. Boxes, n x 4, relative to the prior: centre
-// (x, y, in sides of the prior) and logarithm of the sides.
+// prior. Scores, n x 2: background, face. Boxes, n x 4, relative to the prior: centre (x, y, in
+// sides of the prior) and logarithm of the sides.
 #include "retinaface.h"
 
 #include <cmath>
@@ -9,11 +9,11 @@
 namespace facematch::families::retinaface {
 namespace {
 
-// Some files end with softmax, others leave it to the caller.
-float share_of_face(const float* classes) {
+// Some nets end with softmax; others return logits.
+float face_probability(const float* classes) {
   const float other = classes[0], face = classes[1];
-  const bool are_shares = other >= 0 && face >= 0 && std::abs(other + face - 1) < 1e-3f;
-  return are_shares ? face : sigmoid(face - other);
+  const bool are_probabilities = other >= 0 && face >= 0 && std::abs(other + face - 1) < 1e-3f;
+  return are_probabilities ? face : sigmoid(face - other);
 }
 
 std::vector<OutputShape> outputs_of(const DetectorSpec& spec, cv::Size input) {
@@ -47,7 +47,7 @@ void decode_priors(const DetectorSpec& spec, cv::Size input, Rows classes, Rows 
       const float x = (static_cast<float>(cell % columns) + 0.5f) * stride;
       const float y = (static_cast<float>(cell / columns) + 0.5f) * stride;
       for (const float prior : spec.priors[grid]) {
-        const float score = share_of_face(classes.first);
+        const float score = face_probability(classes.first);
         if (score >= min_score) {
           const float width = std::exp(t[2] * of_sides) * prior;
           const float height = std::exp(t[3] * of_sides) * prior;

@@ -5,8 +5,8 @@
 
 namespace facematch::families::retinaface {
 
-// Numbers of each prior: a pointer to those of the first, and the offset in floats to those of the
-// next.
+// Numbers of an output, one row per prior: a pointer to the first row, and the distance in floats
+// from row to row.
 struct Rows {
   const float* first;
   size_t step;
@@ -15,7 +15,7 @@ struct Rows {
 // Returns the number of priors in the manifest's grids.
 size_t priors_of(const DetectorSpec& spec, cv::Size input);
 
-// classes: not a face, a face; boxes: from the prior to the box.
+// `classes`: background, face. `boxes`: offsets from the prior to the box.
 void decode_priors(const DetectorSpec& spec, cv::Size input, Rows classes, Rows boxes,
                    float min_score, std::vector<Detection>& found);
 

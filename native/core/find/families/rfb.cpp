@@ -1,6 +1,6 @@
 // Ultra-Light-Fast-Generic-Face-Detector (RFB and slim): an SSD with two or three priors in each
-// cell of four grids. Outputs are ordered by grid, then by row, column and prior. scores n x 2, the
-// second is the face's; offsets n x 4 from the prior to the box: centre (x, y, as shares of the
+// cell of four grids. Outputs are ordered by grid, then by row, column and prior. scores, n x 2:
+// background, face. offsets, n x 4, from the prior to the box: centre (x, y, as shares of the
 // prior's sides) and logarithm of the sides. Variances and priors are those of its training.
 #include <algorithm>
 #include <array>
@@ -32,7 +32,7 @@ std::vector<OutputShape> outputs_of(const DetectorSpec&, cv::Size input) {
   return {{"scores", 0, priors, 2}, {"offsets", 0, priors, 4}};
 }
 
-// `prior`: its size; `offsets`: its four numbers.
+// `prior`: the prior's size in pixels. `offsets`: the net's four numbers for it.
 Box box_of(Point middle, cv::Size2f prior, const float* offsets) {
   const Point centre(middle.x + offsets[0] * kCentreVariance * prior.width,
                      middle.y + offsets[1] * kCentreVariance * prior.height);
@@ -43,14 +43,15 @@ Box box_of(Point middle, cv::Size2f prior, const float* offsets) {
 
 void decode(const DetectorSpec& spec, cv::Size input, Outputs outputs, float min_score,
             std::vector<Detection>& found) {
-  // In training no prior was larger than the input, and cells divided it evenly. In a smaller input
-  // cells and priors keep those sizes in pixels.
-  const cv::Size2f most(cv::Size(spec.width, spec.height));
+  // In training, priors were at most as large as the input, and cells divided it evenly. Cells and
+  // priors keep these sizes in pixels if the input is smaller.
+  const cv::Size2f training_size(cv::Size(spec.width, spec.height));
   const float* score = outputs[0].data() + 1;
   const float* offsets = outputs[1].data();
   for (const Grid& grid : kGrids) {
-    const Point step(most.width / static_cast<float>(cells_along(spec.width, grid.stride)),
-                     most.height / static_cast<float>(cells_along(spec.height, grid.stride)));
+    const Point step(
+        training_size.width / static_cast<float>(cells_along(spec.width, grid.stride)),
+        training_size.height / static_cast<float>(cells_along(spec.height, grid.stride)));
     const size_t columns = cells_along(input.width, grid.stride);
     const size_t count = cells(input, grid.stride);
     for (size_t cell = 0; cell < count; ++cell) {
@@ -58,7 +59,8 @@ void decode(const DetectorSpec& spec, cv::Size input, Outputs outputs, float min
                          (static_cast<float>(cell / columns) + 0.5f) * step.y);
       for (const float side : grid.sides) {
         if (*score >= min_score) {
-          const cv::Size2f prior(std::min(side, most.width), std::min(side, most.height));
+          const cv::Size2f prior(std::min(side, training_size.width),
+                                 std::min(side, training_size.height));
           found.push_back({box_of(middle, prior, offsets), *score});
         }
         score += 2;

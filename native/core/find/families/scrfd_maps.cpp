@@ -1,7 +1,6 @@
-// SCRFD (InsightFace) as its head has it, before the rows of all cells are put together: for each
-// stride a plane of the grid's size for each number, first those of the first anchor. Scores are
-// 0..1 or, from a head without sigmoid, logits; boxes are as in the family scrfd. Points, where a
-// net has them, are not read.
+// SCRFD (InsightFace) with the raw maps of its head. For each stride, the outputs have one plane of
+// the grid's size per number, ordered by anchor. Scores are 0..1 or, from a head without sigmoid,
+// logits. Boxes are as in the family scrfd. Points, if a net has them, are ignored.
 #include <algorithm>
 
 #include "family.h"
@@ -25,7 +24,7 @@ std::vector<OutputShape> outputs_of(const DetectorSpec& spec, cv::Size input) {
   return all;
 }
 
-// The logit of nearly every cell is negative, because there is no face; a share never is.
+// Nearly every cell shows no face, so its logit is negative. A probability never is.
 bool has_logits(Outputs scores) {
   return std::any_of(scores.begin(), scores.end(), [](std::span<const float> map) {
     return std::any_of(map.begin(), map.end(), [](float score) { return score < 0; });

@@ -1,5 +1,5 @@
-// An SSD that decodes its own boxes, like Ultra-Light's files: scores n x 2 after softmax, the
-// second is the face's; boxes n x 4, corners (left, top, right, bottom) as shares of the input.
+// An SSD that decodes its own boxes, as in Ultra-Light's files. scores, n x 2, after softmax:
+// background, face. boxes, n x 4: corners (left, top, right, bottom) as shares of the input.
 #include <algorithm>
 
 #include "family.h"

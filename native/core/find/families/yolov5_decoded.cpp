@@ -1,13 +1,13 @@
-// YOLOv5-face that decodes its own boxes. Three for each cell of the manifest's strides, n x 16, in
-// pixels of the input: centre and sides of the box, objectness (0..1), five points, and the score
-// of a face (0..1).
+// YOLOv5-face that decodes its own boxes. The output, n x 16, has the manifest's number of boxes
+// for each cell of its strides, in pixels of the input: centre and sides of the box, objectness
+// (0..1), five points, and the score of a face (0..1).
 #include "family.h"
 
 namespace facematch::families::yolov5_decoded {
 namespace {
 
-constexpr size_t kNumbers = 16;  // of a box
-constexpr size_t kThere = 4, kFace = 15;
+constexpr size_t kNumbers = 16;  // per box
+constexpr size_t kObjectness = 4, kFace = 15;
 
 std::vector<OutputShape> outputs_of(const DetectorSpec& spec, cv::Size input) {
   size_t rows = 0;
@@ -21,7 +21,7 @@ void decode(const DetectorSpec&, cv::Size, Outputs outputs, float min_score,
   const std::span<const float> all = outputs[0];
   for (size_t at = 0; at + kNumbers <= all.size(); at += kNumbers) {
     const float* t = &all[at];
-    const float score = t[kThere] * t[kFace];
+    const float score = t[kObjectness] * t[kFace];
     if (!(score >= min_score)) continue;
     found.push_back({{t[0] - t[2] / 2, t[1] - t[3] / 2, t[2], t[3]}, score});
   }

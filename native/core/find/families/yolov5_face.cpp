@@ -1,6 +1,6 @@
-// YOLOv5-face: three boxes in each cell of three grids, with the anchors of its training. For each
-// stride, by anchor, row and column: 16 logits, which are centre and sides of the box, objectness,
-// five points, and the score of a face.
+// YOLOv5-face: three boxes for each cell of three grids, with the anchors of its training. Outputs
+// for each stride, ordered by anchor, row and column, are 16 logits: centre and sides of the box,
+// objectness, five points, and the score of a face.
 #include <array>
 
 #include "family.h"
@@ -13,8 +13,8 @@ struct Grid {
   std::array<cv::Size2f, 3> anchors;  // pixels
 };
 
-constexpr size_t kNumbers = 16;  // of a box
-constexpr size_t kThere = 4, kFace = 15;
+constexpr size_t kNumbers = 16;  // per box
+constexpr size_t kObjectness = 4, kFace = 15;
 
 const std::array kGrids = {
     Grid{8, {{{4, 5}, {8, 10}, {13, 16}}}},
@@ -39,9 +39,9 @@ void decode(const DetectorSpec&, cv::Size input, Outputs outputs, float min_scor
     const float* t = outputs[i].data();
     for (const cv::Size2f& anchor : kGrids[i].anchors) {
       for (size_t cell = 0; cell < count; ++cell, t += kNumbers) {
-        const float score = sigmoid(t[kThere]) * sigmoid(t[kFace]);
+        const float score = sigmoid(t[kObjectness]) * sigmoid(t[kFace]);
         if (!(score >= min_score)) continue;
-        // Maps to half a cell before the cell up to half a cell behind it.
+        // The centre may be up to half a cell outside the cell.
         const float x = (static_cast<float>(cell % columns) + 2 * sigmoid(t[0]) - 0.5f) * stride;
         const float y = (static_cast<float>(cell / columns) + 2 * sigmoid(t[1]) - 0.5f) * stride;
         const float wide = 2 * sigmoid(t[2]), high = 2 * sigmoid(t[3]);

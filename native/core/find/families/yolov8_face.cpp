@@ -1,7 +1,7 @@
-// YOLOv8-face: no anchors, one box for each cell of three grids. For each stride a plane of the
-// grid's size for each number: for each side of the box (left, top, right, bottom) the logits of 16
-// distances from the centre of the cell, 0 to 15 cells; then the logit of a face; the points that
-// follow are ignored.
+// YOLOv8-face: no anchors, one box for each cell of three grids. For each stride, the output has a
+// plane of the grid's size for each number. The first 64 are logits of 16 distances from the centre
+// of the cell (0 to 15 cells) for each side of the box (left, top, right, bottom). The logit of a
+// face follows. Points after it are ignored.
 #include <array>
 #include <cmath>
 
@@ -21,14 +21,14 @@ std::vector<OutputShape> outputs_of(const DetectorSpec&, cv::Size input) {
   return all;
 }
 
-// Returns the expected distance of a side in cells. `logits` points to distance 0, and each plane
-// follows after `count` numbers.
+// Returns the expected distance of a side in cells. `logits` points to the logit of distance 0; the
+// others follow at intervals of `count` numbers.
 float expected(const float* logits, size_t count) {
-  float most = logits[0];
-  for (size_t i = 1; i < kDistances; ++i) most = std::fmax(most, logits[i * count]);
+  float max_logit = logits[0];
+  for (size_t i = 1; i < kDistances; ++i) max_logit = std::fmax(max_logit, logits[i * count]);
   float sum = 0, weighted = 0;
   for (size_t i = 0; i < kDistances; ++i) {
-    const float weight = std::exp(logits[i * count] - most);
+    const float weight = std::exp(logits[i * count] - max_logit);
     sum += weight;
     weighted += weight * static_cast<float>(i);
   }

@@ -1,6 +1,6 @@
-// YuNet (libfacedetection): no anchors, one box for each cell of three grids. For each stride, by
-// row and column: cls and obj n x 1, both 0..1; bbox n x 4, from the cell to the centre of the box
-// (x, y, in cells) and the logarithm of its sides (in cells).
+// YuNet (libfacedetection): no anchors, one box for each cell of three grids. Outputs for each
+// stride, ordered by row and column: cls and obj, n x 1, both 0..1; bbox, n x 4, offset from the
+// cell to the centre of the box (x, y, in cells) and the logarithm of its sides (in cells).
 #include <array>
 #include <cmath>
 

@@ -14,13 +14,13 @@ namespace {
 
 using Constants = BytePRelu::Constants;
 
-constexpr int kMostBits = 15;
-constexpr int kFewestBits = 11;
-// Shift of a distance from x_zero, which takes nine bits with its sign.
+constexpr int kMaxBits = 15;
+constexpr int kMinBits = 11;
+// Shift of a distance from x_zero. The distance has nine bits, including its sign.
 constexpr int kDistanceBits = 7;
 
-// The upper half of a product is one instruction for many values on every CPU, so the whole loop
-// stays within 16 bits.
+// Returns the upper half of a product, which every CPU computes in one vector instruction, so that
+// the whole loop stays within 16 bits.
 inline int16_t high_product(int16_t a, int16_t b) {
   return static_cast<int16_t>((int32_t{a} * b) >> 16);
 }
@@ -48,7 +48,7 @@ inline int16_t high_product(int16_t a, int16_t b) {
           static_cast<int16_t>(below + ((up - below) & -static_cast<int16_t>(distance > 0)));
       const int16_t bent = high_product(static_cast<int16_t>(distance << kDistanceBits), factor);
       const auto raised = static_cast<int16_t>(bent + raise);
-      // Multiplied again, because a shift by a variable would leave the 16 bits.
+      // Multiplies again, because a shift by a variable is not a 16-bit vector instruction.
       to[c] = static_cast<uint8_t>(high_product(std::clamp<int16_t>(raised, 0, top), scale));
     }
   }
@@ -63,18 +63,18 @@ inline int16_t high_product(int16_t a, int16_t b) {
 
 }  // namespace
 
-// With b fractional bits in a factor, b - 9 of a product are left: kDistanceBits more by the
-// distance, 16 fewer by high_product. A factor has 15 bits, so a product stays within 2^14, and so
-// does y_zero: 255 * 2^6 at most.
+// If a factor has b fractional bits, a product has b - 9: the distance adds kDistanceBits, and
+// high_product drops 16. A factor has 15 bits, so a product stays within 2^14. So does y_zero,
+// which is at most 255 * 2^6.
 BytePRelu::BytePRelu(uint8_t x_zero, float up, std::span<const float> down, uint8_t y_zero) {
-  float largest = std::abs(up);
-  for (const float factor : down) largest = std::max(largest, std::abs(factor));
-  constexpr float kLargest = std::numeric_limits<int16_t>::max();
-  int bits = kMostBits;
-  while (bits > kFewestBits && !(std::ldexp(largest, bits) <= kLargest)) --bits;
+  float max_factor = std::abs(up);
+  for (const float factor : down) max_factor = std::max(max_factor, std::abs(factor));
+  constexpr float kMaxFactor = std::numeric_limits<int16_t>::max();
+  int bits = kMaxBits;
+  while (bits > kMinBits && !(std::ldexp(max_factor, bits) <= kMaxFactor)) --bits;
   const auto whole = [&](float factor) {
     const float scaled = std::ldexp(factor, bits);
-    if (!(std::abs(scaled) <= kLargest) || scaled != std::trunc(scaled)) {
+    if (!(std::abs(scaled) <= kMaxFactor) || scaled != std::trunc(scaled)) {
       throw std::invalid_argument("a factor of BytePRelu does not fit in 16 bits");
     }
     return static_cast<int16_t>(scaled);
@@ -90,9 +90,9 @@ BytePRelu::BytePRelu(uint8_t x_zero, float up, std::span<const float> down, uint
 }
 
 void BytePRelu::run(std::span<const uint8_t> x, std::span<uint8_t> y,
-                    [[maybe_unused]] bool portably) const {
+                    [[maybe_unused]] bool portable) const {
 #ifdef __x86_64__
-  if (!portably && __builtin_cpu_supports("avx2")) return run_avx2(x, y.data(), down_, constants_);
+  if (!portable && __builtin_cpu_supports("avx2")) return run_avx2(x, y.data(), down_, constants_);
 #endif
   run_rows(x, y.data(), down_, constants_);
 }
@@ -117,7 +117,8 @@ void run(const BytePRelu& prelu, ort::KernelContext* context) {
   const auto type = ort::type_of(x);
   const auto& shape = type.shape;
   if (shape.empty() || static_cast<size_t>(shape.back()) != prelu.channels()) {
-    throw std::invalid_argument("BytePRelu was given another number of channels");
+    throw std::invalid_argument(
+        "the input of BytePRelu has a different number of channels than its factors");
   }
   ort::ValueData* y = nullptr;
   ort::check(ort::api::KernelContext_GetOutput(context, 0, shape.data(), shape.size(), &y));
@@ -166,8 +167,8 @@ ort::CustomOperator described() {
     }
   };
   one.destroy = [](void* kernel) { delete static_cast<BytePRelu*>(kernel); };
-  // The output has the type and shape of x. Without this the runtime would not know the shapes
-  // behind it, and optimise less.
+  // The output has the type and shape of x. Without this function, the runtime would not know the
+  // shapes after the operator, and would optimise less.
   one.infer_shape = [](const CustomOperator*, ort::ShapeContext* context) -> ort::StatusData* {
     ort::TensorTypeData* x = nullptr;
     auto* status = ort::api::ShapeInferContext_GetInputTypeShape(context, kX, &x);

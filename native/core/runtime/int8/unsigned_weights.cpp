@@ -12,7 +12,7 @@
 namespace facematch {
 namespace {
 
-// Numbers of the fields that are read, from onnx.proto.
+// Field numbers from onnx.proto.
 constexpr uint64_t kModelGraph = 7;
 constexpr uint64_t kGraphNode = 1, kGraphInitializer = 5;
 constexpr uint64_t kNodeInput = 1, kNodeOperator = 4, kNodeDomain = 7;
@@ -42,8 +42,8 @@ std::optional<uint64_t> varint(Message& rest) {
   return std::nullopt;
 }
 
-// Calls `use` with the number and the bytes of each field of a message of a protobuf file (for a
-// number its varint, otherwise the content), up to where the message is damaged.
+// Calls `use` with the number and the bytes of each field of a protobuf message: the varint of an
+// integer, otherwise the content. Stops where the message is damaged.
 template <typename Use>
 void each_field(Message rest, Use use) {
   while (const auto tag = varint(rest)) {
@@ -70,7 +70,7 @@ void each_field(Message rest, Use use) {
   }
 }
 
-// Returns the names of weights and zero points.
+// Adds the names of the node's weights and zero points.
 void collect(Message node, std::set<std::string_view>& names) {
   std::vector<std::string_view> inputs;
   std::string_view operation, domain;
@@ -84,7 +84,7 @@ void collect(Message node, std::set<std::string_view>& names) {
   names.insert({inputs[kWeights], inputs[kZeroPoint]});
 }
 
-bool move_up(Message tensor, const std::set<std::string_view>& names) {
+bool shift_to_unsigned(Message tensor, const std::set<std::string_view>& names) {
   Message type, name, raw;
   each_field(tensor, [&](uint64_t number, Message bytes) {
     if (number == kTensorType) type = bytes;
@@ -109,7 +109,7 @@ bool make_weights_unsigned(std::span<uint8_t> model) {
       if (number == kGraphNode) collect(node, names);
     });
     each_field(graph, [&](uint64_t number, Message tensor) {
-      if (number == kGraphInitializer) any = move_up(tensor, names) || any;
+      if (number == kGraphInitializer) any = shift_to_unsigned(tensor, names) || any;
     });
   });
   return any;

@@ -14,11 +14,11 @@
 namespace facematch::testing {
 namespace {
 
-// Sides of the portraits' faces.
+// Side of a portrait in sides of its face.
 constexpr float kSides = 2.5f;
 
-// Returns a photo of that size with portraits: of which sample, where, how high the face's box is,
-// and how many quarters it is rotated.
+// A portrait in a photo: number of the sample, place, height of the face's box, and clockwise
+// quarter turns.
 struct Placed {
   int sample;
   cv::Point corner;
@@ -50,14 +50,14 @@ long found(const Analysis& analysis, const std::vector<Placed>& people) {
   });
 }
 
-// Returns the highest cosine.
-float likest(const Face& wanted, const std::vector<Face>& faces) {
-  float most = -1;
+// Returns the maximum cosine.
+float best_similarity(const Face& wanted, const std::vector<Face>& faces) {
+  float best = -1;
   for (const Face& face : faces) {
-    most = std::max(most, std::inner_product(wanted.embedding.begin(), wanted.embedding.end(),
+    best = std::max(best, std::inner_product(wanted.embedding.begin(), wanted.embedding.end(),
                                              face.embedding.begin(), 0.0f));
   }
-  return most;
+  return best;
 }
 
 Analysis analysed(const cv::Mat& image, const AnalyseOptions& options = options_of()) {
@@ -66,7 +66,7 @@ Analysis analysed(const cv::Mat& image, const AnalyseOptions& options = options_
 
 }  // namespace
 
-TEST_SUITE_BEGIN("first_look");
+TEST_SUITE_BEGIN("first_pass");
 
 TEST_CASE("finds every person on a page of 49") {
   // A page of a video call.
@@ -101,7 +101,7 @@ TEST_CASE("finds small faces behind a large one, and rotated ones next to an upr
   }
 }
 
-TEST_CASE("counts each omitted face once, and more of them at a lower score") {
+TEST_CASE("counts each omitted face once, and does not count fewer at a lower minimum score") {
   constexpr int kAcross = 15, kDown = 10, kStep = 110;
   std::vector<Placed> people;
   for (int i = 0; i < kAcross * kDown; ++i) {
@@ -113,13 +113,13 @@ TEST_CASE("counts each omitted face once, and more of them at a lower score") {
     cv::GaussianBlur(page(square), page(square), {}, 3 + 0.5 * (i % 5));
   }
   AnalyseOptions options = options_of(AccuracyMode::kFast);
-  const Analysis sure = analysed(page, options);
+  const Analysis confident = analysed(page, options);
   options.min_det_score = 0.05f;
   const Analysis all = analysed(page, options);
-  CHECK(sure.faces.size() == kMaxFaces);
-  CHECK(sure.faces_omitted > 0);
-  CHECK(sure.faces_omitted < kAcross * kDown - kMaxFaces + 1);
-  CHECK(all.faces_omitted >= sure.faces_omitted);
+  CHECK(confident.faces.size() == kMaxFaces);
+  CHECK(confident.faces_omitted > 0);
+  CHECK(confident.faces_omitted < kAcross * kDown - kMaxFaces + 1);
+  CHECK(all.faces_omitted >= confident.faces_omitted);
 }
 
 TEST_CASE("finds rotated faces beside an upright one in a further search, and no known face") {
@@ -149,14 +149,15 @@ TEST_CASE("finds rotated faces beside an upright one in a further search, and no
   CHECK(added >= 0.6 * missed);
 }
 
-TEST_CASE("has no candidates without the fallback, and none on a plain image") {
+TEST_CASE("returns no candidates without the fallback or for a plain image") {
   AnalyseOptions options = options_of(AccuracyMode::kFast);
   CHECK(analysed(gradient(640, 480), options).candidates.empty());
   options.use_heuristic_fallback = false;
   CHECK(analyse(default_engine(), sample(1), options).candidates.empty());
 }
 
-TEST_CASE("continues the search in an image on its side after a tilted head that seems upright") {
+TEST_CASE(
+    "continues the search in a rotated image after finding a tilted head that looks upright") {
   const View view(decode(sample(1), {}, 0).bgr);
   for (const int quarters : {1, 2, 3}) {
     CAPTURE(quarters);
@@ -164,7 +165,7 @@ TEST_CASE("continues the search in an image on its side after a tilted head that
   }
 }
 
-TEST_CASE("compares a person in profile like on a separate photo, also in a close-up") {
+TEST_CASE("returns similar embeddings for the same faces in a large and in a rotated image") {
   const View alone(decode(sample(2), {}, 0).bgr);
   const Analysis upright = analysed(alone.bgr, options_of(AccuracyMode::kFast));
   REQUIRE(upright.faces.size() == 3);
@@ -174,7 +175,7 @@ TEST_CASE("compares a person in profile like on a separate photo, also in a clos
   small.copyTo(large(cv::Rect({1600, 250}, small.size())));
   for (const cv::Mat& image : {large, rotated(alone, 1).bgr, rotated(alone, 2).bgr}) {
     const Analysis other = analysed(image, options_of(AccuracyMode::kFast));
-    for (const Face& face : upright.faces) CHECK(likest(face, other.faces) > 0.6f);
+    for (const Face& face : upright.faces) CHECK(best_similarity(face, other.faces) > 0.6f);
   }
 }
 
@@ -184,7 +185,7 @@ TEST_CASE("scales the minimum face size with the image, and never reports a smal
         .min_detectable_face_px();
   };
   CHECK(smallest(16, 16) == 14);
-  CHECK(smallest(320, 240) == 24);  // on its side it fills less of the frame
+  CHECK(smallest(320, 240) == 24);  // rotated, the image fills less of the frame
   CHECK(smallest(640, 480) > smallest(320, 240));
   CHECK(smallest(480, 640) >= smallest(640, 480));
 }
