@@ -6,7 +6,7 @@ import { livePack, redAndBlue, redIsLive } from '../../test/fixtures/packs.ts';
 import { expectFailure, facematchInHost } from '../../test/server/support/cli.ts';
 import { newFolder } from '../../test/support/folder.ts';
 
-/** `facematch eval --attacks` with a model that classifies images with more red than blue as live. */
+/** Tests `facematch eval --attacks` with a model that classifies images with more red than blue as live. */
 
 const folder = newFolder();
 const pack = livePack(folder, [{ net: redIsLive, scale: 2.7 }]);
@@ -36,7 +36,7 @@ const evaluate = (line: string, FACEMATCH_PACK = pack) =>
   facematchInHost(`eval --mode fast ${line}`, folder, { FACEMATCH_PACK });
 
 describe('facematch eval --attacks', () => {
-  test("prints both rates, the worst type first, and images without a face separately, in the standard's terms", async () => {
+  test("prints both error rates in the standard's terms, the worst type first, and counts images without a face separately", async () => {
     const { code, stdout, stderr } = await evaluate('--attacks set');
     // The code is 1 because one image cannot be read.
     expect({ code, stderr }).toEqual({ code: 1, stderr: '' });

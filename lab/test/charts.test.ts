@@ -12,7 +12,7 @@ const drawn = (chart: Html, name: string, attribute: string) =>
   readHtml(chart.text)
     .filter((element) => element.name === name)
     .map(({ attributes }) => attributes.get(attribute));
-/** The thick lines of the series, as corners. */
+/** Returns the corners of the thick lines of the series. */
 const linesOf = (chart: Html) =>
   drawn(chart, 'path', 'd').flatMap((d) => {
     const corners = [...d!.matchAll(/[ML](-?[\d.]+),(-?[\d.]+)/g)].map(
@@ -21,7 +21,7 @@ const linesOf = (chart: Html) =>
     return d!.endsWith('Z') || corners.length < 3 ? [] : [corners];
   });
 
-/** A set of pairs by their scores. */
+/** Makes a set of pairs from their scores. */
 function setOf(set: string, same: number[], different: number[]) {
   const pairOf =
     (isSame: boolean) =>
@@ -67,7 +67,7 @@ describe('error curves', () => {
     ['detection error trade-off', detChart(curves('few'))],
     ['receiver operating characteristic', rocChart(curves('few'))],
     ['rates by threshold', thresholdChart('normalised', [few])],
-  ])('are steps: %s', (_what, chart) => {
+  ])('are drawn as steps: %s', (_what, chart) => {
     const lines = linesOf(chart);
     expect(lines.length).toBeGreaterThan(0);
     for (const corners of lines) {
@@ -77,9 +77,9 @@ describe('error curves', () => {
     }
   });
 
-  test('show at each false match rate the value of the table', () => {
+  test('show the value of the table at each false match rate', () => {
     const [line] = linesOf(rocChart(curves('few')));
-    // One of three mated pairs matches from the left edge, 1 in 100, until 13 non-mated ones do.
+    // One of three mated pairs matches at rates from 1 in 100 (the left edge) up to 13 in 100.
     const rise = line!.findIndex(([, y]) => y !== line![0]![1]);
     expect(line![0]![0]).toBe(60);
     expect(line![rise]![0]).toBeCloseTo(60 + 179 * Math.log10(13), 0);
@@ -91,21 +91,21 @@ describe('charts of perfectly separated pairs', () => {
   const all = setOf('all', [0.9, 0.8, 0.7], nonMated);
   const curvesOf = [{ name: 'all', figures: all.by.normalised, pairs: all.pairs }];
 
-  test('show rates of mated pairs up to 1 and no further', () => {
+  test('show rates of mated pairs up to 1', () => {
     const labels = textsOf(readHtml(rocChart(curvesOf).text)).filter((text) => /^\d\.\d+$/.test(text));
     expect(labels.at(-1)).toMatch(/^1\.0+$/);
     expect(labels.every((label) => Number(label) <= 1)).toBe(true);
     expect(labels.length).toBeGreaterThan(2);
   });
 
-  test('say that there is no trade-off of errors', () => {
+  test('state that no threshold makes both kinds of errors', () => {
     const texts = textsOf(readHtml(detChart(curvesOf).text));
     expect(texts).toContain('No threshold causes errors of both kinds.');
     expect(textsOf(readHtml(detChart(curves('few')).text))).not.toContain(texts.at(-1));
   });
 });
 
-test('have no named part without a role', () => {
+test('give a role to every labelled part', () => {
   const named = readHtml(rocChart(curves('few')).text).filter(({ attributes }) =>
     attributes.has('aria-label'),
   );

@@ -9,20 +9,20 @@ import { newFolder } from '../../test/support/folder.ts';
 import { describeDetector, describeEmbedder, describeLandmarks } from '../packs/describe.ts';
 import { familyDefaults, knownFamilies } from '../packs/family-defaults.ts';
 
-/** Describes models from their files, and derives their families. */
+/** Tests that models are described, and their families derived, from their files. */
 
 const folder = newFolder();
 
 interface Head {
   name: string;
   stride: number;
-  /** Rows per cell; `columns`: numbers per row. */
+  /** Number of rows per cell; `columns` is the count of numbers per row. */
   each: number;
   columns: number;
 }
 
 /**
- * Writes a net whose outputs have the shapes of a detector's: one convolution for each, with the stride of its
+ * Writes a net whose outputs have the shapes of a detector's outputs: each is a convolution with the stride of its
  * grid. Returns the path.
  */
 function detectorNet(heads: readonly Head[], { sides = [0, 0], rank = 2, declared = 0 } = {}): string {
@@ -56,13 +56,13 @@ const scrfd = [1, 4, 10].flatMap((columns, kind) =>
   strides.map((stride, i) => ({ name: String(443 + 25 * i + 3 * kind), stride, each: 2, columns })),
 );
 
-describe('a detector', () => {
+describe('describing a detector', () => {
   test.each([
-    ['with open sides, rank 2', {}, [640, 640]],
-    ['with open sides, rank 3', { rank: 3 }, [640, 640]],
-    ['of fixed sides', { sides: [384, 640] }, [384, 640]],
-    ['that declares outputs for another size', { sides: [320, 320], declared: 12_800 }, [320, 320]],
-  ])('is recognised by the shapes of its outputs: SCRFD %s', (_what, options, [height, width]) => {
+    ['dynamic sides, rank 2', {}, [640, 640]],
+    ['dynamic sides, rank 3', { rank: 3 }, [640, 640]],
+    ['fixed sides', { sides: [384, 640] }, [384, 640]],
+    ['outputs declared for another size', { sides: [320, 320], declared: 12_800 }, [320, 320]],
+  ])('recognises SCRFD by the shapes of its outputs: %s', (_what, options, [height, width]) => {
     const [only, ...more] = describeDetector(detectorNet(scrfd, options), undefined);
     expect(more).toEqual([]);
     const { members, assumed, min_det_score } = only!;
@@ -85,7 +85,7 @@ describe('a detector', () => {
     expect(assumed[0]).toBe('detector: family scrfd, by its outputs');
   });
 
-  test.each(knownFamilies)('is supported by one table row and one file: family %s', (name) => {
+  test.each(knownFamilies)('recognises the family %s from one table row and one file', (name) => {
     const { side, grids } = familyDefaults[name]!;
     const shapes = loadAddon().detectorOutputs({ family: name, width: side, height: side, ...grids });
     const named = shapes.map(({ member, stride, rows, columns }) => {
@@ -102,8 +102,8 @@ describe('a detector', () => {
   });
 });
 
-describe('an embedder', () => {
-  test('gets InsightFace’s input scaling by default', () => {
+describe('describing an embedder', () => {
+  test('assumes InsightFace’s input scaling by default', () => {
     const file = join(packDirectory('default'), 'embed.onnx');
     const described = (preprocessing?: 'adaface') =>
       describeEmbedder(file, { output: undefined, preprocessing });
@@ -116,7 +116,7 @@ describe('an embedder', () => {
     expect(described('adaface').members).toMatchObject({ channels: 'bgr' });
   });
 
-  test('is rejected by its shapes if it has an image’s size or several vectors', () => {
+  test('rejects a net with a non-square input or with several output vectors', () => {
     const heads = ['a', 'b'].map((name) => ({ name, stride: 56, each: 1, columns: 64 }));
     const file = detectorNet(heads, { sides: [112, 112] });
     const rejected = () => describeEmbedder(file, { output: undefined, preprocessing: undefined });
@@ -137,7 +137,7 @@ function netOf(shapes: readonly (readonly number[])[], input: readonly (number |
   return file;
 }
 
-describe('a net of another kind', () => {
+describe('describing a net of another kind', () => {
   const roles = {
     detector: (file: string) => describeDetector(file, undefined),
     embedder: (file: string) => describeEmbedder(file, { output: undefined, preprocessing: undefined }),
@@ -168,13 +168,13 @@ describe('a net of another kind', () => {
         [1, 1, 1, 1],
       ],
     ],
-  ])('is rejected as %s: %j', (words, shapes) => {
+  ])('rejects it as %s: %j', (words, shapes) => {
     const file = netOf(shapes, [1, 3, 112, 112]);
     for (const describeIt of Object.values(roles))
       expect(() => describeIt(file)).toThrow(`It seems to be ${words}.`);
   });
 
-  test('is recognised even if it does not run at the sides that its role assumes', () => {
+  test('recognises it even if it does not run with the input size that its role assumes', () => {
     const file = join(folder, 'other-sides.onnx');
     const nodes = [
       makeNode('Reshape', ['image', 'sides'], 'square'),
@@ -190,20 +190,20 @@ describe('a net of another kind', () => {
     expect(() => roles.detector(file)).toThrow('It seems to be a head pose model');
   });
 
-  test('is accepted as an embedder if the user names its output', () => {
+  test('accepts it as an embedder if the user names its output', () => {
     const file = netOf([[1, 136]], [1, 3, 112, 112]);
     const named = describeEmbedder(file, { output: 'out0', preprocessing: undefined });
     expect(named.members).toMatchObject({ output: 'out0', dimensions: 136 });
   });
 });
 
-test('describes a file by its declarations, without a run', () => {
+test('describes a file from its declarations without running it', () => {
   const { inputs, outputs } = loadAddon().describeNet(detectorNet(scrfd.slice(0, 1), { declared: 12_800 }));
   expect(inputs).toEqual([{ name: 'input.1', type: 'float', shape: [1, 3, -1, -1] }]);
   expect(outputs).toMatchObject([{ name: '443', type: 'float' }]);
 });
 
-test('rejects a file without inputs with a message', () => {
+test('rejects a file without inputs and states the reason', () => {
   const file = join(folder, 'constant.onnx');
   const nodes = [makeNode('Identity', ['one'], 'out')];
   writeFileSync(file, encodeNet({ nodes, constants: { one: [[1], [1]] }, outputs: { out: [1] } }));

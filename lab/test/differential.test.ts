@@ -15,7 +15,7 @@ const direction = () => meanOf([Float32Array.from({ length: dimensions }, () => 
 
 const groupings = parseGroupings('sex,age*sex');
 
-/** Some of 60 people have several images, of another age now and then; some images have no face. */
+/** Makes 60 people. Some have several images, a few of them at another age; some images have no face. */
 function madeUp(): FoundPeople {
   const listed = Array.from({ length: 110 }, (_, i) => {
     const person = i % 60;
@@ -44,7 +44,7 @@ function judged(set: FoundPeople, above = samePersonAbove) {
   return differentialOf(set, groupings, { calibration, percents, scoreOf, samePersonAbove: above });
 }
 
-/** Computes the same by the definitions, from a list of all pairs. */
+/** Computes the same figures by their definitions, from a list of all pairs. */
 function byDefinition(label: string | undefined) {
   const isOf = ({ labels }: { labels: readonly string[] }) => label === undefined || labels.includes(label);
   const images = people.images.filter(isOf);
@@ -99,7 +99,7 @@ function expectDefined(figures: GroupFigures, label: string | undefined): void {
 }
 
 describe('error rates by group', () => {
-  test('match their definitions, for everyone and for each group, in a reader’s order', () => {
+  test('match their definitions, for everyone and for each group, in display order', () => {
     const { everybody, groupings: figures } = judged(people);
     expectDefined(everybody, undefined);
     expect(figures.map(({ grouping, groups }) => [grouping, ...groups.map(({ group }) => group)])).toEqual([
@@ -124,7 +124,7 @@ describe('error rates by group', () => {
     expect(first!.confidence_percent).toBe(calibration.assess(first!.normalised, 1).confidence_percent);
   });
 
-  test('are NaN for a group without a pair, which is not compared', () => {
+  test('are NaN for a group without a pair, which is left out of the ratio', () => {
     const lonely = { ...people, images: people.images.slice(0, 1), allImages: people.allImages.slice(0, 2) };
     for (const set of [lonely, { name: 'set', images: [], allImages: [] }]) {
       const { everybody, groupings: figures, worst } = judged(set);
@@ -136,7 +136,7 @@ describe('error rates by group', () => {
     }
   });
 
-  test('are compared, highest over lowest, for groups with at least 30 expected errors', () => {
+  test('are compared as highest over lowest for groups with at least 30 expected errors', () => {
     const { groupings: figures } = judged(people, Number.POSITIVE_INFINITY);
     const { groups, worst_over_best } = figures[0]!;
     const [low, high] = groups
@@ -152,7 +152,7 @@ describe('error rates by group', () => {
 });
 
 describe('the highest rate over the lowest', () => {
-  /** Groups with as many errors. */
+  /** Makes groups with these numbers of errors. */
   const groupsOf = (errors: readonly number[], trials: number, design_effect = 1) =>
     errors.map((count, i) => {
       return { group: `${i}`, rate: count / trials, trials, design_effect, interval: wilson(count, trials) };
@@ -163,7 +163,7 @@ describe('the highest rate over the lowest', () => {
     return count;
   };
 
-  test('stays within chance for groups with one rate', () => {
+  test('stays within chance for groups with the same true rate', () => {
     const runs = Array.from(
       { length: 300 },
       () =>
@@ -180,7 +180,7 @@ describe('the highest rate over the lowest', () => {
     expect(runs[0]!.if_equal).toBeLessThan(3);
   });
 
-  test('exceeds chance if one group differs, unless its trials are worth few', () => {
+  test('exceeds chance if one group differs, unless its trials are strongly correlated', () => {
     const errors = [40, 42, 38, 160];
     const { ratio, if_equal, worst } = highestOverLowest(groupsOf(errors, 40_000))!;
     expect([worst, ratio > if_equal]).toEqual(['3', true]);
@@ -191,7 +191,7 @@ describe('the highest rate over the lowest', () => {
     [[29, 29], undefined],
     [[30, 30], 1],
     [[0, 60], Number.POSITIVE_INFINITY],
-  ])('is for %j errors %d', (errors, ratio) => {
+  ])('of %j errors is %d', (errors, ratio) => {
     expect(highestOverLowest(groupsOf(errors, 1000))?.ratio).toBe(ratio);
   });
 });
@@ -212,7 +212,7 @@ describe('non-mated pairs', () => {
     [200, 100],
     [3, 1],
     [2, 1],
-  ])('are sampled from %i images evenly, each pair once: %i for each', (count, each) => {
+  ])('are sampled evenly from %i images, each pair once, %i pairs per image', (count, each) => {
     const nonMated = numberPeople(
       Array.from({ length: count }, (_, i) => ({ ...people.images[0]!, person: `${i}` })),
     );
@@ -228,7 +228,7 @@ describe('non-mated pairs', () => {
     expect(inPairs.size).toBe(count);
   });
 
-  test('include all pairs of two people if there are no more than requested', () => {
+  test('include all pairs of two people if there are at most as many as requested', () => {
     const count = group.images.length;
     const mated: [number, number][] = [];
     eachMated(group, (first, second) => mated.push([first, second]));
@@ -248,7 +248,7 @@ describe('a rate of people', () => {
   };
   const times = <T>(count: number, value: T) => Array.from({ length: count }, () => value);
 
-  test("has nearly Wilson’s interval of one trial for each person if a person's trials are equal", () => {
+  test("has about Wilson’s interval for one trial per person if a person's trials are equal", () => {
     const [low, high] = wilson(30, 100);
     for (const trials of [1, 8]) {
       const rate = rateOf(...times(30, times(trials, true)), ...times(70, times(trials, false)));
@@ -264,14 +264,13 @@ describe('a rate of people', () => {
     ['no trial', rateOf([], []), [0, 1]],
     ['no hit', rateOf(...times(10, times(9, false))), wilson(0, 10)],
     ['hits only', rateOf(...times(10, times(9, true))), wilson(10, 10)],
-  ])('with %s has the interval of one trial for each person', (_what, rate, interval) => {
+  ])('with %s has the interval of one trial per person', (_what, rate, interval) => {
     expect(rate.interval).toEqual(interval.map((bound) => expect.closeTo(bound, 2)));
   });
 });
 
 /**
- * Returns true if the share of simulated runs whose interval covers the truth is at least 90 %, where 95 %
- * are stated.
+ * Checks that the interval covers the truth in at least 90 % of simulated runs; 95 % are stated.
  */
 describe('intervals by person', () => {
   const law = () => Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
@@ -283,25 +282,28 @@ describe('intervals by person', () => {
   test.each([
     [10, 45],
     [40, 15],
-  ])('cover it for %i people with %i mated pairs each, most without an error', (count, trials) => {
-    const covered = share(() => {
-      const rate = new PersonRate(count);
-      for (let person = 0; person < count; person++) {
-        const own = 1 / (1 + Math.exp(6 - 2.5 * law()));
-        for (let trial = 0; trial < trials; trial++) rate.add(random() < own, person);
-      }
-      return within(rate.interval, 0.0262);
-    });
-    expect(covered).toBeGreaterThanOrEqual(0.9);
-  });
+  ])(
+    'cover the truth for %i people with %i mated pairs each, most of them without an error',
+    (count, trials) => {
+      const covered = share(() => {
+        const rate = new PersonRate(count);
+        for (let person = 0; person < count; person++) {
+          const own = 1 / (1 + Math.exp(6 - 2.5 * law()));
+          for (let trial = 0; trial < trials; trial++) rate.add(random() < own, person);
+        }
+        return within(rate.interval, 0.0262);
+      });
+      expect(covered).toBeGreaterThanOrEqual(0.9);
+    },
+  );
 
-  // The scores of two people's images are alike, and so are each person's.
+  // Scores of the same two people are correlated, and so are the scores of each person.
   test.each([
     [20, 4, 0.9, 0, 3.719],
     [60, 1, 0, 0.3, 3.09],
     [70, 1, 0, 0.45, 2.576],
   ])(
-    'cover it for non-mated pairs of %i people with %i images (%d, %d) above %d',
+    'cover the truth for non-mated pairs of %i people with %i images (%d, %d) above %d',
     (count, images, ofTwo, own, score) => {
       const truth = { 3.719: 1e-4, 3.09: 1e-3, 2.576: 5e-3 }[score]!;
       const rest = Math.sqrt(1 - ofTwo ** 2 - 2 * own ** 2);

@@ -24,7 +24,7 @@ import {
 import { type Compared, type JudgedPair, peopleOfPairs, worstPairs } from '../pairs.ts';
 
 const pair = (score: number, same: boolean, fold?: string): Scored => ({ score, same, fold });
-/** Each mated pair is of another person, each non-mated one of two others. */
+/** Makes pairs: each mated pair shows another person, and each non-mated pair two other people. */
 const same = (...scores: number[]): Compared[] =>
   scores.map((score, i) => ({ ...pair(score, true), people: [i, i] }));
 const different = (...scores: number[]): Compared[] =>
@@ -42,7 +42,7 @@ describe("Wilson's interval", () => {
     [15, 148, 0.0624, 0.1605],
     [0, 20, 0, 0.1611],
     [1, 29, 0.0061, 0.1718],
-  ])('matches the literature for %i in %i', (hits, trials, low, high) => {
+  ])('matches the published values for %i in %i', (hits, trials, low, high) => {
     expect(wilson(hits, trials)[0]).toBeCloseTo(low, 4);
     expect(wilson(hits, trials)[1]).toBeCloseTo(high, 4);
   });
@@ -51,7 +51,7 @@ describe("Wilson's interval", () => {
 describe('the error curve', () => {
   const pairs = [...same(0.9, 0.6, 0.4), ...different(0.6, 0.3, 0.1, 0)];
 
-  test('has both rates at every score, counted by hand', () => {
+  test('has the rates counted by hand at every score', () => {
     expect(errorCurve(pairs)).toEqual([
       { threshold: Number.POSITIVE_INFINITY, fmr: 0, fnmr: 1 },
       { threshold: 0.9, fmr: 0, fnmr: 2 / 3 },
@@ -63,7 +63,7 @@ describe('the error curve', () => {
     ]);
   });
 
-  test('meets itself at the equal error rate', () => {
+  test('has an equal error rate halfway between its two closest rates', () => {
     // The rates at 0.6 are 1 of 4 and 1 of 3.
     expect(equalErrorRate(errorCurve(pairs))).toBeCloseTo((1 / 4 + 1 / 3) / 2, 12);
     expect(equalErrorRate(errorCurve([...same(0.9), ...different(0.1)]))).toBe(0);
@@ -87,16 +87,16 @@ describe('thresholds', () => {
     ...same(0.5, 0.398, 0.31, 0.1),
   ];
 
-  test('report for a rate their errors on the set, with intervals', () => {
+  test('report the errors on the set for a false match rate, with intervals', () => {
     const [hundredth, ...rarer] = ratePoints(pairs, calibration);
-    // Two of 200 non-mated pairs may match, 0.399 and 0.397, but the threshold is no lower than the last pair
-    // that it accepts.
+    // Two of 200 non-mated pairs may match, those at 0.399 and 0.397. The threshold is the score of the last
+    // accepted pair, not lower.
     expect(hundredth).toEqual({
       target_fmr: 0.01,
       threshold: 0.398,
       confidence_percent: calibration.assess(0.398, 1).confidence_percent,
       fmr: 1 / 200,
-      // Each person is in one pair: nearly those of independent trials, and no narrower.
+      // Each person is in one pair, so the intervals are about those of independent trials, and not narrower.
       fmr_interval: wilson(1, 200).map((bound) => expect.closeTo(bound, 1)),
       fnmr: 0.5,
       fnmr_interval: wilson(2, 4).map((bound) => expect.closeTo(bound, 1)),
@@ -107,14 +107,14 @@ describe('thresholds', () => {
     expect(rarer).toEqual([]);
   });
 
-  test('match the calibration for a percent', () => {
+  test('match the calibration for a percentage', () => {
     const points = percentPoints(pairs, calibration);
     expect(points.map(({ confidence_percent, target_fmr }) => [confidence_percent, target_fmr])).toEqual([
       [50, 0.01],
       [60, 0.001],
       [70, 0.0001],
     ]);
-    // A tenth of the way down four decades for each ten percent.
+    // Each 10 % is one decade of the false match rate.
     expect(points.map(({ threshold }) => threshold)).toEqual(
       [0.1, 0.2, 0.3].map((at) => expect.closeTo(at, 12)),
     );
@@ -142,14 +142,14 @@ describe('the people of a list of pairs', () => {
       ),
     ]);
 
-  test('are its folders if every mated pair is within one and every non-mated pair in two', () => {
+  test('are the folders if every mated pair is in one folder and every non-mated pair in two', () => {
     const numbers = numbersOf(['a/1', 'a/2', 1], ['a/1', 'b/1', 0], ['a/3', 'b/2', 0]);
     expect(numbers).toEqual({ 'a/1': 0, 'a/2': 0, 'a/3': 0, 'b/1': 1, 'b/2': 1 });
   });
 
   test.each<[string, (readonly [string, string, 0 | 1])[]]>([
     [
-      'of kinds of photos',
+      'that separate kinds of photos',
       [
         ['doc/1', 'live/1', 1],
         ['live/1', 'live/2', 1],
@@ -164,14 +164,14 @@ describe('the people of a list of pairs', () => {
         ['4', '1', 0],
       ],
     ],
-  ])('are those of linked mated pairs next to folders %s', (_what, lines) => {
+  ])('are linked by mated pairs if there are folders %s', (_what, lines) => {
     const numbers = Object.values(numbersOf(...lines));
     expect(new Set(numbers).size).toBe(2);
     expect(numbers.filter((one) => one === 0)).toHaveLength(3);
   });
 });
 
-test('lists non-mated pairs with high and mated pairs with low scores as the worst, worst first', () => {
+test('lists the worst non-mated pairs (high scores) and mated pairs (low scores), worst first', () => {
   const pairs = Array.from({ length: 140 }, (_, i): JudgedPair => {
     const normalised = (i % 70) / 100;
     const images = { image1: `${normalised}`, image2: 'b' };
@@ -186,19 +186,23 @@ test('lists non-mated pairs with high and mated pairs with low scores as the wor
 });
 
 test.each<[string, Scored[], number]>([
-  ['lies between the last match and the first non-match', [...same(0.9, 0.6), ...different(0.2, 0.1)], 0.4],
-  ['gives up a match below many non-mated pairs', [...same(0.9, 0.05), ...different(0.2, 0.1)], 0.55],
-  ['never splits pairs of one score', [...same(0.5), ...different(0.5, 0.5)], Number.POSITIVE_INFINITY],
-])('finds the best threshold %s', (_, pairs, threshold) => {
+  ['between the last match and the first non-match', [...same(0.9, 0.6), ...different(0.2, 0.1)], 0.4],
+  [
+    'above a mated pair that scores less than many non-mated pairs',
+    [...same(0.9, 0.05), ...different(0.2, 0.1)],
+    0.55,
+  ],
+  ['without splitting pairs of one score', [...same(0.5), ...different(0.5, 0.5)], Number.POSITIVE_INFINITY],
+])('places the best threshold %s', (_, pairs, threshold) => {
   expect(bestThreshold(pairs)).toBeCloseTo(threshold);
 });
 
 describe('accuracy', () => {
   test('scores each fold at the threshold of the others', () => {
-    // Fold b alone would be best at 0.35; at fold a's 0.55 it gets one of two wrong.
+    // The best threshold of fold b alone is 0.35. At fold a's threshold, 0.55, one of its two pairs is wrong.
     const pairs = [pair(0.8, true, 'a'), pair(0.3, false, 'a'), pair(0.4, true, 'b'), pair(0.1, false, 'b')];
     const { mean, deviation } = accuracy(pairs);
-    // Fold a at b's 0.25: right about 0.8, wrong about 0.3. Fold b at a's 0.55: wrong about 0.4.
+    // Fold a at b's 0.25: 0.8 is right and 0.3 wrong. Fold b at a's 0.55: 0.4 is wrong.
     expect(mean).toBeCloseTo(0.5);
     expect(deviation).toBeCloseTo(0);
   });
@@ -212,10 +216,10 @@ describe('the false non-match rate', () => {
   const nonMated = different(...Array.from({ length: 100 }, (_, i) => i / 200));
 
   test.each([
-    [0, 0.5], // nothing may pass: above 0.495
-    [0.01, 0.5], // one non-mated pair may
+    [0, 0.5], // no non-mated pair may match, so the threshold is above 0.495
+    [0.01, 0.5], // one non-mated pair may match
     [0.1, 0.25],
-  ])('allows at a false match rate of %d no more non-mated pairs than that', (fmr, fnmr) => {
+  ])('does not exceed a false match rate of %d', (fmr, fnmr) => {
     const point = fnmrAtFmr([...nonMated, ...same(0.9, 0.6, 0.46, 0.1)], fmr);
     expect(point.fnmr).toBe(fnmr);
     expect(nonMated.filter(({ score }) => score >= point.threshold).length / 100).toBeLessThanOrEqual(fmr);
@@ -237,17 +241,17 @@ function rateOf(people: number, hit: (i: number, j: number) => boolean): PairRat
 const width = ([low, high]: readonly [number, number]) => high - low;
 
 describe('the rate of pairs of people', () => {
-  test('is less certain if all hits come from one person than from many', () => {
+  test('has a wider interval if all hits come from one person than from many', () => {
     const ofOne = rateOf(30, (i) => i === 0);
     const ofMany = rateOf(30, (i, j) => (i + j) % 15 === 0);
     expect(ofMany.rate).toBeCloseTo(ofOne.rate, 1);
     expect(width(ofOne.interval)).toBeGreaterThan(2 * width(ofMany.interval));
   });
 
-  test('is without a hit as certain as the people allow, not the pairs of images', () => {
+  test('has an interval for the number of people, not of image pairs, without a hit', () => {
     const [low, high] = rateOf(100, () => false).interval;
     expect(low).toBe(0);
-    // 4,950 pairs, of which each shares its people with 196.
+    // Each of the 4,950 pairs shares a person with 196 others.
     expect(high).toBeGreaterThan(2 * wilson(0, 4950)[1]);
     const imagesOfEach = new PairRate(100);
     for (let i = 0; i < 100; i++)
@@ -259,7 +263,7 @@ describe('the rate of pairs of people', () => {
 const seeded = new Random(11);
 const random = () => seeded.next();
 
-/** Unit vectors of 16 numbers that lean towards an axis. */
+/** Makes unit vectors of 16 numbers that are biased towards an axis. */
 function faces(set: string, count: number, axis: number): Example[] {
   return Array.from({ length: count }, (_, i) => {
     const vector = Float32Array.from({ length: 16 }, () => random() - 0.5);
@@ -275,7 +279,7 @@ const dogs = faces('dogs', 30, 1);
 describe('the human check', () => {
   const check = fitLinear(people, dogs);
 
-  test('separates people from others, though there are far fewer of them', () => {
+  test('separates people from the far fewer other examples', () => {
     for (const { embedding } of people) expect(linearScore(check, embedding)).toBeGreaterThan(humanThreshold);
     for (const { embedding } of dogs) expect(linearScore(check, embedding)).toBeLessThan(0);
   });
@@ -289,7 +293,7 @@ describe('the human check', () => {
     }
   });
 
-  test('is tested on people and images that it was not fitted to', () => {
+  test('is tested on people and images that were not used to fit it', () => {
     const known = tallyLinear(people, dogs, humanThreshold);
     expect(known).toEqual([
       { set: 'people', faces: 400, passed: 400, sources: 400, sources_passed: 400 },

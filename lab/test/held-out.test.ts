@@ -35,7 +35,7 @@ const people = Uint32Array.from(faces, (_, i) => i % 100);
 describe('the faces of a centre', () => {
   const nearest = nearestFaces({ vectors, dimensions, people, seeds: Uint32Array.of(0, 7) });
 
-  test('are a face and the nearest of other people, none of them likely to be the same', () => {
+  test('are a face and the nearest faces of people who are unlikely to be the same person', () => {
     for (const [row, seed] of [0, 7].entries()) {
       const found = [...nearest.subarray(row * candidates, (row + 1) * candidates)];
       expect(new Set(found.map((face) => people[face])).size).toBe(candidates);
@@ -47,7 +47,7 @@ describe('the faces of a centre', () => {
     }
   });
 
-  test('omit the people that a held-out cohort omits, and are five or none', () => {
+  test('omit the people that a held-out cohort omits, and number five or none', () => {
     const found = nearest.subarray(0, candidates);
     const without = found[1]!;
     const members = membersOf(0, found, (face) => face === without)!;
@@ -57,7 +57,7 @@ describe('the faces of a centre', () => {
   });
 });
 
-test('makes each person of a set the seed of one centre, up to the maximum', () => {
+test('uses each person of a set as the seed of one centre, up to the maximum', () => {
   const { faces: kept, seeds } = seedsOf(faces);
   expect(kept).toHaveLength(100);
   expect(seeds).toEqual([...kept.keys()]);
@@ -65,7 +65,7 @@ test('makes each person of a set the seed of one centre, up to the maximum', () 
   expect(seedsOf(many).seeds).toHaveLength(6500);
 });
 
-test('returns the mean of the highest like from a sorted list', () => {
+test('returns the same mean of the highest numbers as from a sorted list', () => {
   for (const length of [1, 49, 50, 51, 700]) {
     const numbers = Float32Array.from({ length }, () => Math.round(20 * seeded.next()) / 20);
     const sorted = [...numbers].sort((a, b) => b - a).slice(0, 50);
@@ -75,7 +75,7 @@ test('returns the mean of the highest like from a sorted list', () => {
   expect(meanOfHighest(new Float32Array())).toBe(0);
 });
 
-test('scores a face by the mean of its highest cosines with the centres without two folds', () => {
+test('scores a face by the mean of its highest cosines with the centres, leaving out two folds', () => {
   const plans = foldPairs.map((_, plan) =>
     Int32Array.from({ length: 60 * peopleOfCentre }, (_, i) => (i * 7 + plan) % faces.length),
   );

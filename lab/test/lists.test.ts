@@ -19,7 +19,7 @@ function put(...files: string[]): void {
 const read = () => readPeople('staff', join(folder, 'images'));
 
 describe('a set of labelled people', () => {
-  test('has a folder for each person, and one group if there is no list', () => {
+  test('has one person per folder, and one group without a list', () => {
     put('ann/2.jpg', 'ann/1.PNG', 'ben/1.webp', 'ben/notes.txt', 'loose.jpg');
     const members = { set: 'staff', labels: ['staff'] };
     expect(read()).toEqual([
@@ -29,7 +29,7 @@ describe('a set of labelled people', () => {
     ]);
   });
 
-  test.each(['people.tsv', 'images/people.tsv'])('takes its groups from %s', (list) => {
+  test.each(['people.tsv', 'images/people.tsv'])('reads its groups from %s', (list) => {
     put('a.jpg', 'b.jpg', 'c/1.jpg', 'unlisted.jpg');
     writeFileSync(join(folder, list), 'image\tage\tsex\nb.jpg\t3-9\tF\nc/1.jpg\t70+\tM\r\n');
     expect(read()).toEqual([
@@ -42,8 +42,8 @@ describe('a set of labelled people', () => {
     ['one folder', ['images/a.jpg', 'images/b.jpg'], ['a.jpg', 'b.jpg']],
     ['a folder in a folder', ['images/of/a.jpg', 'images/of/b.jpg'], ['a.jpg', 'b.jpg']],
     ['folders of people', ['images/ann/1.jpg', 'images/ann/2.jpg', 'images/c.jpg'], ['ann', 'ann', 'c.jpg']],
-    ['folders of like names', ['ann/1.jpg', 'anna/1.jpg', 'anna/2.jpg'], ['ann', 'anna', 'anna']],
-  ])('counts people without that column in %s', (_what, files, people) => {
+    ['folders with similar names', ['ann/1.jpg', 'anna/1.jpg', 'anna/2.jpg'], ['ann', 'anna', 'anna']],
+  ])('determines people without a person column: %s', (_what, files, people) => {
     put(...files.map((file) => join('..', file)));
     writeFileSync(join(folder, 'people.tsv'), `image\tage\n${files.map((file) => `${file}\t3\n`).join('')}`);
     expect(readPeople('staff', folder).map(({ person }) => person)).toEqual(
@@ -61,7 +61,7 @@ describe('a set of labelled people', () => {
     const shown = (people: ReturnType<typeof readPeople>) =>
       people.map(({ file, person, labels }) => [file, person, labels.join('; ')]);
 
-    test('has several images of one, and no group of that column', () => {
+    test('has several images of a person, and no group for that column', () => {
       expect(shown(readPeople('staff', folder))).toEqual([
         ['images/a.jpg', 'staff/7', 'age 3-9; sex F'],
         ['images/b.jpg', 'staff/7', 'age 10-19; sex F'],
@@ -69,7 +69,7 @@ describe('a set of labelled people', () => {
       ]);
     });
 
-    test('omits images of other folders with a list next to the folder', () => {
+    test('omits images of other folders if the list is next to the folder', () => {
       expect(shown(read())).toEqual([
         ['a.jpg', 'staff/7', 'age 3-9; sex F'],
         ['b.jpg', 'staff/7', 'age 10-19; sex F'],
@@ -81,7 +81,7 @@ describe('a set of labelled people', () => {
       expect(() => readPeople('staff', join(folder, 'none'))).toThrow('lists no image of');
     });
 
-    test('needs no label, nor a person for each image', () => {
+    test('requires neither labels nor a person for each image', () => {
       writeFileSync(join(folder, 'people.tsv'), 'image\tperson\na.jpg\t7\nb.jpg\t\n');
       const set = { set: 'staff', labels: ['staff'] };
       expect(read()).toEqual([
@@ -101,7 +101,7 @@ describe('a set of labelled people', () => {
       expect(first).toMatchObject({ set: 'staff', labels: labels.split('; ') });
     });
 
-    test('rejects columns that no list has, naming the existing ones', () => {
+    test('rejects unknown columns and names the existing ones', () => {
       const require = (text: string) => () =>
         requireColumns(parseGroupings(text), [folder, join(folder, 'more')]);
       expect(require('sex,sex*age')).not.toThrow();
@@ -117,18 +117,18 @@ describe('a set of labelled people', () => {
   test.each([
     ['no image column', 'picture\tage\na.jpg\t3\n', 'first line'],
     ['no label', 'image\na.jpg\n', 'first line'],
-    ['a column twice', 'image\tage\tage\na.jpg\t3\t4\n', 'first line'],
-    ['an image that is not there', 'image\tage\nz.jpg\t3\n', 'line 2'],
-    ['an image twice', 'image\tage\na.jpg\t3\nimages/a.jpg\t3\n', 'line 3'],
+    ['a duplicate column', 'image\tage\tage\na.jpg\t3\t4\n', 'first line'],
+    ['a missing image', 'image\tage\nz.jpg\t3\n', 'line 2'],
+    ['a duplicate image', 'image\tage\na.jpg\t3\nimages/a.jpg\t3\n', 'line 3'],
     ['an empty value', 'image\tage\na.jpg\t\n', 'line 2'],
-    ['a value too many', 'image\tage\na.jpg\t3\t4\n', 'line 2'],
+    ['one value too many', 'image\tage\na.jpg\t3\t4\n', 'line 2'],
   ])('is rejected for a list with %s', (_what, text, message) => {
     put('a.jpg');
     writeFileSync(join(folder, 'people.tsv'), text);
     expect(read).toThrow(message);
   });
 
-  test('may be images of different people, one each', () => {
+  test('may consist of single images of different people', () => {
     put('one.jpg', 'two.png');
     expect(read().map(({ file, person }) => [file, person])).toEqual([
       ['one.jpg', 'staff/one.jpg'],
@@ -161,9 +161,9 @@ describe('a list of pairs', () => {
 
   const text = '\ufeffimage1\timage2\tsame\r\n \t\t\r"staff\\ü.jpg"\tb\t0';
   test.each([
-    ['UTF-8 with a mark', Buffer.from(text)],
+    ['UTF-8 with a byte order mark', Buffer.from(text)],
     ['UTF-16', Buffer.from(text, 'utf16le')],
-    ['UTF-16, big end first', Buffer.from(text, 'utf16le').swap16()],
+    ['UTF-16, big-endian', Buffer.from(text, 'utf16le').swap16()],
     ['Latin-1', Buffer.from(text.slice(1), 'latin1')],
   ])('is read in %s', (_what, bytes) => {
     expect(read(bytes)).toMatchObject([{ image1: 'staff/ü.jpg', image2: 'b', same: false }]);
@@ -175,13 +175,13 @@ describe('a list of pairs', () => {
     ['a column is missing', 'image1\timage2\na\tb\n', 'expected a column "same"'],
     ['it is empty', '', 'expected a column "image1"'],
     ['it has only a header', 'image1\timage2\tsame\n', 'no pairs'],
-    ['a line is cut short', 'image1\timage2\tsame\na\tb\t1\na\tb\n', 'line 3'],
+    ['a line ends early', 'image1\timage2\tsame\na\tb\t1\na\tb\n', 'line 3'],
     ['same is a word', 'image1\timage2\tsame\na\tb\tyes\n', 'same is "yes"'],
   ])('is rejected when %s', (_what, text, message) => {
     expect(() => read(text)).toThrow(message);
   });
 
-  test('has each image once', () => {
+  test('lists each image once', () => {
     const pairs = read('image1\timage2\tsame\na\tb\t1\nb\tc\t1\n');
     expect(imagesOf(pairs)).toEqual(['a', 'b', 'c']);
   });

@@ -6,7 +6,7 @@ import { newFolder } from '../../test/support/folder.ts';
 import { surfaces } from '../../test/support/surface.mjs';
 import { posesOf, turnedFrames } from '../../test/support/turned-head.mjs';
 
-/** `facematch eval-liveness` on sequences that are made here. */
+/** Tests `facematch eval-liveness` on generated sequences. */
 
 const set = newFolder();
 const asked = ['left', 'up'];
@@ -27,7 +27,7 @@ await add('head', 'live', 'model', surfaces.head);
 await add('paper', 'print', 'flat', surfaces.flat);
 writeFileSync(join(set, 'sequences.tsv'), rows.join('\n'));
 
-test('rates bona fide sequences by their challenge, and prints by all of them', async () => {
+test('rates bona fide sequences by their own challenge, and prints by all challenges', async () => {
   const { code, stdout, stderr } = await facematch(['eval-liveness', set, '--json'], set);
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   const { bpcer, species, faceless } = JSON.parse(stdout);

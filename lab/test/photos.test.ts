@@ -5,7 +5,7 @@ import { folds, HeldOutCohorts } from '../held-out.ts';
 import { checkShifts, fitShifts, groupsOf, newMeans, statedShifts } from '../photos.ts';
 import { judgeForeign, judgePhotos } from '../several-photos.ts';
 
-/** The increase of non-mated similarity when a side is the mean of several photos. */
+/** Tests the shift that corrects the higher non-mated similarity when a side is the mean of several photos. */
 
 const dimensions = 16;
 const random = new Random(7);
@@ -16,10 +16,10 @@ const noise = (size: number) =>
   );
 const sum = (a: Float32Array, b: Float32Array) => a.map((value, i) => value + b[i]!);
 
-/** People whose photos are the person plus noise; the number of photos of each. */
+/** Makes people whose photos are the person plus noise. `counts`: the number of photos of each person. */
 function people(counts: readonly number[]) {
   return counts.flatMap((count, number) => {
-    // People differ in fewer ways than photos.
+    // People differ in fewer dimensions than photos.
     const own = noise(1).map((value, i) => (i < 5 ? value : 0));
     const images = Array.from({ length: count }, () => meanOf([sum(own, noise(0.8))]));
     const person = `set/${number}`;
@@ -38,14 +38,14 @@ function fit(counts: readonly number[]) {
   return { groups, cohorts, shiftsWithout: fitShifts(groups, cohorts) };
 }
 
-test('increases the shift with the photos, so that the false match rate stays that of one photo', () => {
+test('increases the shift with the number of photos, so that the false match rate stays that of one photo', () => {
   const { groups, cohorts, shiftsWithout } = fit(Array(400).fill(3));
   const shifts = shiftsWithout();
   expect(shifts).toHaveLength(3);
   expect(shifts[0]).toBe(0);
   expect(shifts[1]).toBeGreaterThan(0.01);
   expect(shifts[2]).toBeGreaterThan(shifts[1]!);
-  // 1 in 1,000 is at 0.5, and a tenth of that hardly higher: the shifts are the measured ones.
+  // 1 in 1,000 is at 0.5, and 1 in 10,000 hardly higher, so the shifts are the measured ones.
   const table = new Calibration([
     [0, 1],
     [0.5, 1e-3],
@@ -66,19 +66,19 @@ test('increases the shift with the photos, so that the false match rate stays th
     expect(observed(a, b) / alone).toBeLessThan(1.5);
 });
 
-test('states shifts for up to 16 photos, at least those measured and those of varied photos', () => {
+test('returns shifts for up to 16 photos, at least the measured ones and those of varied photos', () => {
   const table = new Calibration([
     [0, 1],
     [0.5, 1e-5],
   ]);
   const stated = statedShifts([0, 0.001, 0.06], table);
   expect(stated).toHaveLength(16);
-  // Ten times fewer are 0.1 apart. The shift of three photos decides about those of other numbers.
+  // A rate ten times lower is 0.1 higher. The shift of three photos determines those of other numbers.
   expect(stated.slice(0, 4)).toEqual([0, 0.0413, 0.06, 0.0707]);
   expect(statedShifts([0, 0.001], table)[15]).toBeCloseTo(0.0763, 4);
 });
 
-test('returns no shift from too few people', () => {
+test('returns no shift for too few people', () => {
   expect(fit(Array(99).fill(2)).shiftsWithout()).toEqual([0]);
   expect(fit([...Array(120).fill(2), ...Array(99).fill(3)]).shiftsWithout()).toHaveLength(2);
 });

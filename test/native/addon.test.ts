@@ -67,7 +67,7 @@ describe('the addon', () => {
     expect({ ...moved, ...times }).toStrictEqual({ ...known, ...times });
   });
 
-  it('ends a cancelled analysis, and continues any other', () => {
+  it('ends a cancelled analysis, and no other', () => {
     const flags = new Uint8Array(new SharedArrayBuffer(2));
     flags[1] = 1;
     const analyse = (slot: number) =>
@@ -98,7 +98,7 @@ describe('the addon', () => {
     expect([...memory]).toEqual([9, 9, 9, 1, 2, 3, 4, 9]);
     addon.wipe(memory.subarray(3, 7), 3);
     expect([...memory]).toEqual([9, 9, 9, 0, 0, 0, 4, 9]);
-    expect(() => addon.copyBytes(new Uint8Array(3), 0, new Uint8Array(4))).toThrow('bytes that fit');
+    expect(() => addon.copyBytes(new Uint8Array(3), 0, new Uint8Array(4))).toThrow('do not fit');
   });
 
   it('keeps writes to memory in huge pages, and zeroes it to its end when discarded', () => {
@@ -123,7 +123,7 @@ describe('the addon', () => {
   });
 });
 
-it('returns the cohort scores of embeddings that their faces had', () => {
+it('returns the same cohort scores for embeddings as for their faces', () => {
   const found = addon.analyse(pack, one, analyseOptions);
   if (!found.ok) throw new Error(found.code);
   const { faces } = found.image;
@@ -148,7 +148,11 @@ describe('analyse of an unreadable image', () => {
       webp.subarray(0, webp.length / 2),
       { code: 'image_decode_failed', reason: 'the data of the frame are damaged or truncated' },
     ],
-    ['too large an image', one, { code: 'image_dimensions', width: 1920, height: 1280, limit_pixels }],
+    [
+      'an image that is too large',
+      one,
+      { code: 'image_dimensions', width: 1920, height: 1280, limit_pixels },
+    ],
   ])('reports %s', (_what, photo, failure) => {
     const max_pixels = failure.code === 'image_dimensions' ? limit_pixels : analyseOptions.max_pixels;
     const failed = addon.analyse(pack, photo, { ...analyseOptions, max_pixels });
@@ -179,32 +183,42 @@ describe('misuse of the addon', () => {
   const words = new Uint16Array(10);
   it.each([undefined, 'image', words.buffer, words])('throws for %o instead of a Uint8Array', (value) => {
     const wrong = value as never;
-    expect(() => addon.analyse(pack, wrong, analyseOptions)).toThrow('Expected a Uint8Array as the second argument');
+    expect(() => addon.analyse(pack, wrong, analyseOptions)).toThrow(
+      'Expected a Uint8Array as the second argument',
+    );
     expect(() => addon.discard(wrong, 0)).toThrow('Expected a Uint8Array');
     expect(() => addon.useHugePages(wrong)).toThrow('Expected a Uint8Array');
     if (value !== undefined)
-      expect(() => addon.analyse(pack, one, analyseOptions, wrong)).toThrow(/one byte last/);
+      expect(() => addon.analyse(pack, one, analyseOptions, wrong)).toThrow(/of one byte/);
   });
 
   it.each([undefined, new Uint8Array(4), [1], new Float32Array(100)])(
     'throws for %o instead of embeddings',
     (value) => {
       expect(() => addon.cohortScores(pack, value as never)).toThrow(/^Expected/);
-      expect(() => addon.cohortScores(pack, new Float32Array(), 5 as never)).toThrow(/one byte last/);
+      expect(() => addon.cohortScores(pack, new Float32Array(), 5 as never)).toThrow(/of one byte/);
     },
   );
 
   const absent = undefined as never;
   it.each<[what: string, call: () => unknown, message: RegExp]>([
-    ['a directory to load', () => addon.loadPack(absent, manifest), /Expected the pack's directory as the first argument/],
-    ['a directory', () => addon.analyse(absent, one, analyseOptions), /Expected the pack's directory as the first argument/],
+    [
+      "the pack's directory in loadPack",
+      () => addon.loadPack(absent, manifest),
+      /Expected the pack's directory as the first argument/,
+    ],
+    [
+      "the pack's directory in analyse",
+      () => addon.analyse(absent, one, analyseOptions),
+      /Expected the pack's directory as the first argument/,
+    ],
     ['a manifest', () => addon.loadPack('elsewhere', absent), /expected|convert/i],
     ['a detector', () => addon.detectorOutputs(absent), /expected|convert/i],
     ['options', () => addon.analyse(pack, one, absent), /expected|convert/i],
     ['a port', () => addon.dropNewConnections(absent), /./],
-    ['a process', () => addon.endWithParent(absent), /./],
-    ['the code of a process', () => addon.endNow(absent), /./],
-  ])('%s is lacking', (_what, call, message) => {
+    ['a process id', () => addon.endWithParent(absent), /./],
+    ['an exit code', () => addon.endNow(absent), /./],
+  ])('throws without %s', (_what, call, message) => {
     expect(call).toThrow(message);
   });
 
@@ -227,7 +241,7 @@ describe('misuse of the addon', () => {
   });
 });
 
-/** Base64 in a body. */
+/** Tests base64 in a request body. */
 const size = fc.oneof(fc.nat(20), fc.nat(2000));
 const photo = fc.tuple(size, fc.nat()).map(([length, seed]) => {
   return Buffer.from(Uint8Array.from({ length }, (_item, i) => Math.imul(i + seed, 2_654_435_761) >>> 13));
@@ -268,7 +282,7 @@ describe('base64', () => {
       return text === again || text === again.replace(/=+$/, '');
     };
     const change = fc.constantFrom(...' \n-_=.,%\\é\0'.split(''), 'A', 'z');
-    // Half of them are at the end, where the padding is.
+    // Half of the places are at the end, where the padding is.
     const place = fc.oneof(
       fc.nat(),
       fc.nat(4).map((back) => -1 - back),
@@ -281,7 +295,7 @@ describe('base64', () => {
         const changed = text.slice(0, at) + char + text.slice(at + 1);
         const { body, start, end } = placed(changed);
         const decoded = decode(body, start, end);
-        // A backslash makes an escape of the following character.
+        // A backslash and the following characters may form an escape.
         const inJson = /\\(?:(\/)|u00([2-7][0-9a-f]))/i;
         const rewritten = changed.replace(
           inJson,
@@ -310,7 +324,7 @@ describe('base64', () => {
   });
 });
 
-describe('base64 that is decoded in several steps', () => {
+describe('decodeInPlace in several steps', () => {
   const bytes = randomBytes(3 * 64 * 1024);
   const encoded = bytes.toString('base64');
   /** The step ends after 128 KiB. */
@@ -324,7 +338,7 @@ describe('base64 that is decoded in several steps', () => {
     return text.slice(0, at) + written.join('') + text.slice(at + 5);
   };
 
-  it('is equal wherever a step ends', () => {
+  it('decodes the same bytes, wherever a step ends', () => {
     for (const text of around(escaped)) {
       const { body, start, end } = placed(text);
       const decoded = decode(body, start, end) as { end: number };
@@ -333,7 +347,7 @@ describe('base64 that is decoded in several steps', () => {
     }
   });
 
-  it('ends with its padding wherever a step ends', () => {
+  it('decodes up to the padding, wherever a step ends', () => {
     for (let size = (cut / 4) * 3 - 12; size < (cut / 4) * 3 + 12; size++) {
       const { body, start, end } = placed(bytes.subarray(0, size).toString('base64'));
       const decoded = decode(body, start, end) as { end: number };
@@ -341,7 +355,7 @@ describe('base64 that is decoded in several steps', () => {
     }
   });
 
-  it('is rejected at the same character wherever a step ends', () => {
+  it('rejects the same character, wherever a step ends', () => {
     for (const [index, text] of around((all, at) => `${all.slice(0, at)}!${all.slice(at + 1)}`).entries()) {
       const { body, start, end } = placed(text);
       expect(decode(body, start, end)).toEqual({ wrong: start + cut - 32 + index });
@@ -368,14 +382,14 @@ describe('base64 that is decoded in several steps', () => {
 });
 
 /**
- * Options of CMakeLists.txt for compiler and linker, found in the release addon by binutils, which come with
- * g++.
+ * Checks the effect of CMakeLists.txt's compiler and linker options on the release addon, with binutils, which
+ * g++ includes.
  */
 
 const built = projectPath('build/addon/Release/facematch.node');
 const readelf = (what: string) => execFileSync('readelf', ['--wide', what, built], { encoding: 'utf8' });
 
-it('binds all functions at loading, and makes their table read-only', () => {
+it('binds all functions when it is loaded, and makes their table read-only', () => {
   expect(readelf('--dynamic')).toMatch(/\(FLAGS\).*BIND_NOW|\(BIND_NOW\)/);
   expect(readelf('--program-headers')).toContain('GNU_RELRO');
 });

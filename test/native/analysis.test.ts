@@ -9,14 +9,14 @@ import { cosine } from '../../src/scoring/similarity.ts';
 import { analyseOptions, sample, smallSample } from '../fixtures/images.ts';
 
 /**
- * Compares the faces of an analysis with those recorded, and with those of the same image decoded by sharp.
+ * Compares the faces of an analysis with the recorded ones, and with those of the same image decoded by sharp.
  */
 
 /**
- * Returns the faces of an image from left to right, because their order by size may differ when two are
- * equally large.
+ * Returns a function that lists the faces of an image from left to right, because the order by size is unstable
+ * for equally large faces.
  */
-function looker(pack: string) {
+function faceFinder(pack: string) {
   const directory = packDirectory(pack);
   const manifest = readCalibratedManifest(directory);
   const addon = loadPack(directory, manifest);
@@ -29,28 +29,27 @@ function looker(pack: string) {
 }
 
 /**
- * Maximum deviation of a cosine of two of the 22 faces in six group photos. RENEW_COSINES=1 writes the file
- * again after a change of the nets. The last bits of float convolutions differ between CPUs, and rounding to
- * bytes magnifies them: an input that is off by a millionth moves the embedding of int8 to a cosine of 0.997.
- * A CPU without VNNI, whose products of bytes saturate, was off by 0.0135 in the mean, and by 0.0056 with
- * unsigned weights; an AMD EPYC without AVX-512 is off by 0.0093, before and after the changes of November
- * 2026 alike. With Debian 13's OpenCV one of 231 was off by 0.063.
+ * Maximum and mean deviation of the cosines of the 22 faces in six group photos. RENEW_COSINES=1 writes the
+ * file again after a change of the nets. The last bits of float convolutions differ between CPUs, and rounding
+ * to bytes magnifies the difference: for int8, an input that is off by a millionth changes the embedding to a
+ * cosine of 0.997. A CPU without VNNI deviated by 0.0135 in the mean, and by 0.0056 with unsigned weights. An
+ * AMD EPYC without AVX-512 deviates by 0.0093. With Debian 13's OpenCV, one of 231 cosines deviated by 0.063.
  */
-const limits: Record<string, { most: number; mean: number }> = {
-  default: { most: 0.005, mean: 0.001 },
-  int8: { most: 0.08, mean: 0.012 },
+const limits: Record<string, { max: number; mean: number }> = {
+  default: { max: 0.005, mean: 0.001 },
+  int8: { max: 0.08, mean: 0.012 },
 };
 
-/** Returns the cosines of each face with those before it, photo by photo. */
+/** The cosines of each face with all faces before it, by pack and mode. */
 type Cosines = Record<string, Record<AccuracyMode, string>>;
 
 const file = projectPath('test/fixtures/cosines.json');
 const expected: Cosines = JSON.parse(readFileSync(file, 'utf8'));
 
 describe.each(['default', 'int8'])('the pack %s', (pack) => {
-  const detect = looker(pack);
+  const detect = faceFinder(pack);
 
-  test.each<AccuracyMode>(['fast', 'balance'])('gives the cosines that it gave, mode %s', (mode) => {
+  test.each<AccuracyMode>(['fast', 'balance'])('returns the recorded cosines in mode %s', (mode) => {
     const faces = [1, 2, 3, 4, 5, 6].flatMap((number) => detect(sample(number), mode));
     expect(faces).toHaveLength(22);
     const measured = faces.flatMap(({ embedding }, i) =>
@@ -63,15 +62,15 @@ describe.each(['default', 'int8'])('the pack %s', (pack) => {
     }
     const held = expected[pack]![mode].split(' ').map(Number);
     expect(held).toHaveLength(measured.length);
-    const { most, mean } = limits[pack]!;
+    const { max, mean } = limits[pack]!;
     const offs = measured.map((value, i) => Math.abs(value - held[i]!));
-    expect(Math.max(...offs)).toBeLessThanOrEqual(most);
+    expect(Math.max(...offs)).toBeLessThanOrEqual(max);
     expect(offs.reduce((sum, off) => sum + off, 0) / offs.length).toBeLessThan(mean);
   });
 });
 
 describe('analyse of a lossy image decoded by the addon and by sharp', async () => {
-  const detect = looker('default');
+  const detect = faceFinder('default');
   const original = await smallSample(1, 960);
   const points = ({ box: { x, y, width, height }, landmarks }: Face) => [
     ...Object.values(landmarks).flat(),
@@ -94,9 +93,9 @@ describe('analyse of a lossy image decoded by the addon and by sharp', async () 
     expect(seen).toHaveLength(oracle.length);
     for (const [i, face] of seen.entries()) {
       const others = points(oracle[i]!);
-      // Returns the pixels between a box corner or landmark and its counterpart.
+      // Compares box corners and landmarks, in pixels.
       expect(Math.max(...points(face).map((v, at) => Math.abs(v - others[at]!)))).toBeLessThan(1.5);
-      // A JPEG is decoded at half the size if that is enough for its faces, the PNG in full.
+      // A JPEG may be decoded at half the size if that is enough for its faces; a PNG is decoded in full.
       expect(cosine(face.embedding, oracle[i]!.embedding)).toBeGreaterThan(0.99);
     }
   });

@@ -23,7 +23,7 @@ describe('facematch', () => {
     [['kyes'], 2, 'Did you mean keys?'],
     [['demo', 'one.jpg'], 2, 'expected two images'],
     [['demo', 'one.jpg', 'two.jpg'], 1, 'one.jpg cannot be read (ENOENT)'],
-  ])('exits on %j with %i', async (words, code, text) => {
+  ])('exits with the right code for %j: %i', async (words, code, text) => {
     expectFailure(await facematchInHost(words, folder), code, text);
   });
 
@@ -49,7 +49,7 @@ test.each<[what: string, files: string[], message: string]>([
     ['dist/src/cli/index.js'],
     `The package ${platform} is not installed. Run: rm -rf node_modules && npm install ${tarballs}`,
   ],
-])('says what to run when %s is missing', async (_what, files, message) => {
+])('prints the command to run when %s is missing', async (_what, files, message) => {
   mkdirSync(join(folder, 'dist/src/cli'), { recursive: true });
   for (const path of files) writeFileSync(join(folder, path), '');
   const bin = copyBin();
@@ -57,7 +57,7 @@ test.each<[what: string, files: string[], message: string]>([
   expect({ code, stdout, stderr }).toEqual({ code: 1, stdout: '', stderr: `${message}\n` });
 });
 
-/** Copies the bin and the modules that it loads first to `folder`. Returns its path. */
+/** Copies the bin and the modules that it loads first to `folder`. Returns the bin's path. */
 function copyBin(): string {
   const early = ['src/cli/system-requirements.mjs', 'src/config/installation.mjs'];
   for (const path of ['scripts/facematch.mjs', 'package.json', ...early])
@@ -76,7 +76,7 @@ test.each([
     'x64',
     'there is no build for Windows, only for Linux with glibc. On Windows, install it in WSL 2',
   ],
-])('names another way to run it on %s %s, in one line', async (system, arch, words) => {
+])('prints another way to run facematch on %s %s, in one line', async (system, arch, words) => {
   const code = `for (const [name, value] of Object.entries({ platform: '${system}', arch: '${arch}' }))
     Object.defineProperty(process, name, { value })`;
   const flags = ['--import', `data:text/javascript,${encodeURIComponent(code)}`];
@@ -86,7 +86,7 @@ test.each([
   expect(outcome.stderr).toContain(words);
 });
 
-/** Flags that make Node report another version. */
+/** Returns flags that make Node report another version. */
 function asNode(version: string) {
   const value = `{ ...process.versions, node: '${version}' }`;
   return ['--import', `data:text/javascript,Object.defineProperty(process, 'versions', { value: ${value} })`];
@@ -95,10 +95,10 @@ function asNode(version: string) {
 test.each([
   ['18.20.8', /^\n✗ facematch does not run here: Node 18\.20\.8 is too old\. Install Node 24\.\n$/],
   ['99.0.0', /^\n✗ --only: unknown step nothing\n$/],
-])('rejects Node %s in set-up before its first step', async (version, words) => {
+])('rejects Node %s in setup before the first step', async (version, words) => {
   for (const part of ['scripts', 'src/cli/system-requirements.mjs', 'package.json'])
     cpSync(projectPath(part), join(folder, part), { recursive: true });
-  // An unknown step is rejected next.
+  // A supported Node gets the next error, an unknown step.
   const command = [...asNode(version), 'scripts/setup.mjs', '--only', 'nothing'];
   const { stderr } = await execute(process.execPath, command, folder, { PATH: process.env.PATH });
   expect(stderr).toMatch(words);
@@ -125,14 +125,14 @@ test('offers --json for every command with output', async () => {
   const program = buildProgram(await openLab());
   const leaves = everyCommand(program).filter(({ command }) => command.commands.length === 0);
   const without = leaves.filter(({ command }) => command.options.every(({ long }) => long !== '--json'));
-  // A server's log and embeddings are JSON anyway.
+  // A server's log and embeddings are always JSON.
   expect(without.map(({ path }) => path)).toEqual(['facematch serve', 'facematch embed']);
 });
 
 describe('demo --json', () => {
   const put = (name: string, bytes: Uint8Array) => writeFileSync(join(folder, name), bytes);
 
-  test("prints the server's response, and leaves nothing behind", async () => {
+  test("prints the server's response, and leaves no files", async () => {
     put('a.jpg', sample(1));
     put('b.jpg', sample(3));
     const { code, stdout, stderr } = await facematch('demo --json a.jpg b.jpg', folder);

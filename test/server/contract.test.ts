@@ -27,9 +27,9 @@ import { recordExamples } from './support/examples.ts';
 import { Home, TestServer } from './support/server.ts';
 
 /**
- * Every endpoint and every row of the contract's table of errors, each with one request against a real port.
- * The OpenAPI document must describe each response, headers included; `npm run docs` records its examples
- * from them. Other tests cover the details.
+ * Sends one request for every endpoint and every row of the error table to a real port. The OpenAPI document must
+ * describe each response, including headers. `npm run docs` records the document's examples from these
+ * responses. Other tests cover the details.
  */
 
 const home = new Home();
@@ -51,7 +51,7 @@ const { version } = readCalibratedManifest(packDirectory('default'));
 const packOf = { pack: 'default', version, accuracy_mode: 'fast' };
 const emptyEmbeddings = { embedding: '', candidates: [{ id: 'a', embedding: '' }], ...packOf };
 
-/** The only worker is held at the addon's gate. */
+/** Runs `act` while the only worker waits at the addon's gate. */
 async function whileBusy<T>(act: (running: Promise<TestResponse>) => Promise<T>): Promise<T> {
   gate.close();
   const running = photos();
@@ -63,13 +63,13 @@ async function whileBusy<T>(act: (running: Promise<TestResponse>) => Promise<T>)
   return result;
 }
 
-const [herself, again, otherPerson] = (await Promise.all(
+const [person, samePerson, otherPerson] = (await Promise.all(
   (cutOuts() as Sharp[]).slice(0, 3).map((face) => face.jpeg().toBuffer()),
 )) as [Buffer, Buffer, Buffer];
 
 interface Row {
   when: string;
-  /** The request: POST to the basic endpoint by default. */
+  /** Method and path of the request; POST to the basic endpoint by default. */
   at?: readonly [method: string, path: string];
   ask?: () => Promise<TestResponse>;
   members?: object;
@@ -81,19 +81,19 @@ interface Row {
 const scored = { face_index: expect.any(Number), live_score: 0.333 };
 const errors: Record<ErrorCode, Row> = {
   invalid_multipart: {
-    when: 'the body ends early',
+    when: 'the form ends early',
     ask: () =>
       server.send({ body: '--b\r\n', headers: { 'content-type': 'multipart/form-data; boundary=b' } }),
     logged: { reason: 'truncated' },
   },
   invalid_json: {
-    when: 'the body breaks off',
+    when: 'the JSON body ends early',
     at: ['POST', paths.embeddings],
     ask: () => server.postJson(paths.embeddings, '{"pack": "default"'),
     members: { position: 18 },
   },
   missing_field: {
-    when: 'image2 is not there',
+    when: 'image2 is missing',
     ask: () => server.match({ image1: samples.one }),
     members: { field: 'image2' },
   },
@@ -103,21 +103,21 @@ const errors: Record<ErrorCode, Row> = {
     members: { field: 'threshold_percent', expected: expect.stringMatching(/0.*100/) },
   },
   too_many_images: {
-    when: 'an image is to be compared with more than 16',
+    when: 'more than 16 images are sent as image2',
     at: ['POST', paths.many],
-    ask: () => server.match({ image1: herself, image2: Array(17).fill(herself) }, { path: paths.many }),
+    ask: () => server.match({ image1: person, image2: Array(17).fill(person) }, { path: paths.many }),
     members: { limit: 16 },
   },
   photos_disagree: {
     when: 'two photos of a side show two people',
     at: ['POST', paths.person],
-    ask: () => server.match({ image1: samples.one, image2: [herself, otherPerson] }, { path: paths.person }),
+    ask: () => server.match({ image1: samples.one, image2: [person, otherPerson] }, { path: paths.person }),
     members: {
       errors: [0, 1].map((index) => ({ field: 'image2', index, agreement_percent: expect.any(Number) })),
     },
   },
   unknown_file: {
-    when: 'a file is sent under a name that the endpoint does not know',
+    when: 'a file is sent under an unknown field name',
     ask: () => photos({ 'image2[]': otherPerson }),
     members: { field: 'image2[]' },
   },
@@ -125,8 +125,8 @@ const errors: Record<ErrorCode, Row> = {
     when: 'a challenge was not issued by the server',
     at: ['POST', paths.live],
     ask: () =>
-      taker.match(
-        { challenge: 'AAAA', frame: Array(6).fill(herself), image2: herself },
+      liveServer.match(
+        { challenge: 'AAAA', frame: Array(6).fill(person), image2: person },
         { path: paths.live },
       ),
     members: { reason: 'malformed' },
@@ -153,7 +153,7 @@ const errors: Record<ErrorCode, Row> = {
     members: { required_scope: 'match:advanced' },
   },
   not_found: {
-    when: 'the path is none',
+    when: 'the path is unknown',
     at: ['GET', '/api/v1.0/models'],
     ask: async () => {
       const env = { FACEMATCH_ENDPOINTS: 'match' };
@@ -162,26 +162,30 @@ const errors: Record<ErrorCode, Row> = {
     },
     members: { detail: expect.stringMatching(/^All .* \/API\/v1\.0.*POST .*upload/) },
   },
-  endpoint_disabled: { when: 'the endpoint is switched off', at: ['GET', '/API/v1.0/docs'] },
-  method_not_allowed: { when: 'it is another', at: ['GET', paths.match], headers: { allow: 'POST' } },
+  endpoint_disabled: { when: 'the endpoint is disabled', at: ['GET', '/API/v1.0/docs'] },
+  method_not_allowed: {
+    when: 'the path does not support the method',
+    at: ['GET', paths.match],
+    headers: { allow: 'POST' },
+  },
   upload_timeout: { when: 'no body arrives in time', ask: () => server.sendRaw(server.lengthHeaders(1000)) },
   expectation_failed: {
-    when: 'the client expects what is not known',
+    when: 'the Expect header has an unknown value',
     // fetch rejects this header, so it is sent by a raw socket.
     ask: () => server.sendRaw(server.requestHeaders({ expect: 'wings' })),
   },
   body_too_large: {
-    when: 'the declared length is beyond 20 MiB',
+    when: 'Content-Length exceeds 20 MiB',
     ask: () => server.sendRaw(server.lengthHeaders(20 * 1024 * 1024 + 1)),
     members: { limit_bytes: 20 * 1024 * 1024 },
   },
   image_too_large: {
-    when: 'an image is beyond 10 MiB',
+    when: 'an image exceeds 10 MiB',
     ask: () => photos({ image2: new Uint8Array(10 * 1024 * 1024 + 1) }),
     members: { field: 'image2', limit_bytes: 10 * 1024 * 1024 },
   },
   unsupported_media_type: {
-    when: 'the body is JSON',
+    when: 'the body is text/plain',
     ask: () => server.send({ body: '{}', headers: { 'content-type': 'text/plain' } }),
   },
   unsupported_image_format: {
@@ -191,7 +195,7 @@ const errors: Record<ErrorCode, Row> = {
     logged: { field: 'image1', reason: 'gif' },
   },
   image_decode_failed: {
-    when: 'an image is cut short',
+    when: 'an image is truncated',
     ask: () => photos({ image2: samples.one.subarray(0, 9000) }),
     members: { field: 'image2' },
     logged: { field: 'image2', reason: 'Corrupt JPEG data: premature end of data segment' },
@@ -203,11 +207,11 @@ const errors: Record<ErrorCode, Row> = {
     logged: { field: 'image1', reason: '15 × 40 pixels' },
   },
   image_too_complex: {
-    when: 'a JPEG has so many scans that reading them takes longer than an image may take',
+    when: 'reading the scans of a JPEG exceeds the time limit of an image',
     at: ['POST', paths.detect],
     ask: async () => {
-      const impatient = await TestServer.forTest({ env: { FACEMATCH_IMAGE_TIMEOUT_MS: '5' } });
-      return impatient.match({ image: await manyScans(1000) }, { path: paths.detect });
+      const hurried = await TestServer.forTest({ env: { FACEMATCH_IMAGE_TIMEOUT_MS: '5' } });
+      return hurried.match({ image: await manyScans(1000) }, { path: paths.detect });
     },
     members: { field: 'image' },
   },
@@ -218,7 +222,7 @@ const errors: Record<ErrorCode, Row> = {
     logged: { field: 'image1, image2' },
   },
   face_index_out_of_range: {
-    when: 'there are three faces and the fourth is asked for',
+    when: 'a face index is 3 and the image has three faces',
     at: ['POST', paths.advanced],
     ask: () => server.match({ ...twoPhotos(), image1_face_index: '3' }, { path: paths.advanced }),
     members: { field: 'image1', faces_found: 3, detail: expect.stringMatching(/there is no face 3\.$/) },
@@ -234,7 +238,7 @@ const errors: Record<ErrorCode, Row> = {
     members: { errors: [{ field: 'image1', reasons: expect.arrayContaining(['small']) }] },
   },
   presentation_attack: {
-    when: 'the face scores lower than what is asked of a live one',
+    when: "a face's live score is below the threshold",
     at: ['POST', paths.advanced],
     ask: async () => {
       const none = [0, 0, 0] as const;
@@ -247,7 +251,7 @@ const errors: Record<ErrorCode, Row> = {
     members: { errors: ['image1', 'image2'].map((field) => ({ ...scored, field })) },
   },
   embedding_mismatch: {
-    when: 'the embeddings are of another pack',
+    when: 'the embeddings come from another pack',
     at: ['POST', paths.embeddings],
     ask: () => server.postJson(paths.embeddings, { ...emptyEmbeddings, pack: 'yunet' }),
     members: { given: `yunet ${version}` },
@@ -259,7 +263,7 @@ const errors: Record<ErrorCode, Row> = {
     members: { field: '/embedding' },
   },
   rate_limit_exceeded: {
-    when: 'a key is used beyond its rate',
+    when: 'a key exceeds its rate',
     at: ['GET', paths.models],
     ask: async () => {
       await server.getModels({ key: limitedKey });
@@ -283,12 +287,12 @@ const errors: Record<ErrorCode, Row> = {
       }),
   },
   not_ready: {
-    when: 'the first inference is not done',
+    when: 'the first inference has not finished',
     ask: async () => (await TestServer.forTest({ gate: 'closed', until: 'listening' })).match(twoPhotos()),
     headers: { 'retry-after': '1' },
   },
   shutting_down: {
-    when: 'the server was asked to end',
+    when: 'the server is shutting down',
     at: ['GET', paths.models],
     ask: async () => {
       const ending = await TestServer.forTest({ gate: 'open' });
@@ -315,26 +319,26 @@ const responseValidator = new ResponseValidator(
   openApiDocument(readConfig({ FACEMATCH_ENDPOINTS: endpointIds.join(',') })),
 );
 
-/** Files by their names in the documented requests. */
+/** Files by their name in the documented requests. */
 const frames: Buffer[] = await turnedFrames(posesOf(['left']).slice(0, 6));
 const files: Readonly<Record<string, Buffer | undefined>> = {
   ...Object.fromEntries(frames.map((frame, i) => [`frame${i}.jpg`, frame])),
   'reference.jpg': await sitter()!.jpeg().toBuffer(),
-  'frame.jpg': herself,
-  'one.jpg': herself,
-  'two.jpg': again,
+  'frame.jpg': person,
+  'one.jpg': person,
+  'two.jpg': samePerson,
   'three.jpg': Buffer.from('Notes of the meeting'),
 };
-const taker = await TestServer.forFile({
+const liveServer = await TestServer.forFile({
   env: { FACEMATCH_ENDPOINTS: endpointIds.join(','), FACEMATCH_CHALLENGE_STEPS: '1' },
 });
 const examples = new Map<string, Json>();
 afterAll(() => recordExamples(examples));
 
-/** A pose that the frames show. */
+/** Returns a challenge whose step is the one that the frames show. */
 async function challenge(): Promise<string> {
   for (;;) {
-    const { body } = await taker.send({ path: paths.challenge });
+    const { body } = await liveServer.send({ path: paths.challenge });
     if (body.steps.join() === 'left') return body.challenge;
   }
 }
@@ -348,12 +352,12 @@ test.each(responding)('responds to the documented request: $id', async (endpoint
     if (isFile) form.append(name, new Blob([new Uint8Array(files[value]!)]), value);
     else form.append(name, value === 'CHALLENGE' ? await challenge() : value);
   const ask = async () => {
-    if (json === undefined) return taker.send({ method, path, ...(parts.length > 0 && { body: form }) });
-    return taker.postJson(path, await taker.embeddingsRequest(herself));
+    if (json === undefined) return liveServer.send({ method, path, ...(parts.length > 0 && { body: form }) });
+    return liveServer.postJson(path, await liveServer.embeddingsRequest(person));
   };
   const response = await ask();
   expect(response.status).toBe(success.status ?? 200);
-  expect(responseValidator.faultsOf(method, path, response)).toEqual([]);
+  expect(responseValidator.violationsOf(method, path, response)).toEqual([]);
   if (!examples.has(success.name)) examples.set(success.name, response.body);
 });
 
@@ -361,7 +365,7 @@ const rows = Object.entries(errors).map(([code, row]) => ({ code: code as ErrorC
 test.each(rows)('responds with $code: $when', async ({ code, at, ask, members, headers = {}, logged }) => {
   const [method, path] = at ?? ['POST', paths.match];
   const response = await (ask?.() ?? server.send({ method, path }));
-  expect(responseValidator.faultsOf(method, path, response)).toEqual([]);
+  expect(responseValidator.violationsOf(method, path, response)).toEqual([]);
   expectProblem(response, code, members);
   examples.set(code, response.body);
   for (const [name, value] of Object.entries(headers)) expect(response.headers.get(name)).toMatch(value);

@@ -12,8 +12,8 @@ import { paths } from './support/client.ts';
 import { TestServer } from './support/server.ts';
 
 /**
- * The documents as a client gets them, and as they are in docs/ and in the package. contract.test.ts compares
- * responses with them.
+ * Tests the documents as the server returns them, and as they are in docs/ and in the package. contract.test.ts
+ * compares responses with them.
  */
 
 const openapi = '/API/v1.0/openapi.json';
@@ -31,7 +31,7 @@ describe.each([
   [docs, 'text/html; charset=utf-8'],
   [demo, 'text/html; charset=utf-8'],
 ])('GET %s', (path, type) => {
-  test('needs no key, and may be cached for a while', async () => {
+  test('needs no key, and may be cached', async () => {
     const response = await get(path);
     expect(response.status).toBe(200);
     expect(Object.fromEntries(response.headers)).toMatchObject({
@@ -48,7 +48,7 @@ describe.each([
     expect(await plain.text()).toBe(await response.text());
   });
 
-  test('is not sent again to a client that has it', async () => {
+  test('is not sent again to a client that has the current version', async () => {
     const etag = (await get(path)).headers.get('etag')!;
     const same = await get(path, { headers: { 'if-none-match': etag } });
     expect([same.status, same.headers.get('etag'), await same.text()]).toEqual([304, etag, '']);
@@ -135,11 +135,11 @@ const { generatedDocs } = await import(projectPath('scripts/generate-docs.mjs'))
 const generated: Record<string, string> = await generatedDocs();
 
 test.each(Object.keys(generated))('matches the generated %s; if not, run: npm run docs', (path) => {
-  // Line breaks in JSON are left to the formatter.
+  // The formatter may change line breaks in JSON.
   const content = (text: string) => (path.endsWith('.json') ? JSON.parse(text) : text);
   expect(content(readFileSync(path, 'utf8'))).toEqual(content(generated[path]!));
 });
-test('returns the URLs of the pages at the root', async () => {
+test('responds at the root with the URLs of the pages', async () => {
   const detail = expect.stringContaining(`Documentation and demo: ${docs}, ${demo}. All paths`);
   expect(await (await get('/')).json()).toMatchObject({ status: 404, detail });
 });
@@ -160,7 +160,7 @@ test('generates docs/openapi.json with default settings', async () => {
   expect(await (await get(openapi)).json()).toEqual(inDocs);
 });
 
-/** `npm run package`: what the program's package depends on and links to. */
+/** Tests what the package of `npm run package` depends on and links to. */
 
 const folder = projectPath('build/package/facematch');
 

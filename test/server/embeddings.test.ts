@@ -5,7 +5,7 @@ import { samples } from '../fixtures/images.ts';
 import { chunk, expectProblem, type Json, lastChunk, lasting, paths, twoPhotos } from './support/client.ts';
 import { TestServer } from './support/server.ts';
 
-/** Compares one embedding with many. */
+/** Tests comparing one embedding with many. */
 
 const path = paths.embeddings;
 const env = { FACEMATCH_ENDPOINTS: 'match,match_advanced,embed,match_embeddings' };
@@ -13,7 +13,7 @@ const server = await TestServer.forFile({ env });
 const embed = (image: Uint8Array) => server.match({ image }, { path: paths.embed });
 const { body: embedded } = await embed(samples.one);
 const { pack, version, accuracy_mode } = embedded.embedding;
-/** Embeddings of the samples' faces; one woman's is the first of the first sample, and also in the third. */
+/** Embeddings of the samples' faces. The first face of sample one is also in sample three. */
 const one: Json[] = embedded.image.faces;
 const three: Json[] = (await embed(samples.three)).body.image.faces;
 
@@ -91,7 +91,7 @@ test('warns about an unknown member, a query parameter, and a threshold that may
   ]);
 });
 
-test('names at most some of many unknown members', async () => {
+test('names only some of many unknown members', async () => {
   const many = Object.fromEntries(Array.from({ length: 90_000 }, (_item, index) => [`x${index}`, 0]));
   const { status, body } = await ask(many);
   expect([status, body.warnings.length]).toEqual([200, 16]);
@@ -118,13 +118,28 @@ const noNumbers = Buffer.alloc(2048, 0xff).toString('base64');
 const tooMany = Array.from({ length: maxCandidates + 1 }, () => ({ id: '', embedding: '' }));
 test.each<[string, Json, ErrorCode, object]>([
   ['another version', { version: '0.1.0' }, 'embedding_mismatch', {}],
-  ['a vector of no length', candidate('a'), 'invalid_embedding', { field: '/candidates/0/embedding' }],
-  ['numbers that are none', { embedding: noNumbers }, 'invalid_embedding', { field: '/embedding' }],
-  ['one of several', several([one[0].embedding, zeros]), 'invalid_embedding', { field: `${list}/1` }],
-  ['neither one nor several', { embedding: null }, 'invalid_field', { field: '/embedding' }],
-  ['one and several', several([zeros], zeros), 'invalid_field', { detail: has('not both') }],
-  ['a list of none', { embedding: undefined, embeddings: [] }, 'invalid_field', { field: '/embeddings' }],
-  ['seventeen of one', several(Array(17).fill(zeros)), 'invalid_field', { field: list, expected: has('16') }],
+  ['a vector of length 0', candidate('a'), 'invalid_embedding', { field: '/candidates/0/embedding' }],
+  ['NaN values', { embedding: noNumbers }, 'invalid_embedding', { field: '/embedding' }],
+  [
+    'an invalid embedding among several',
+    several([one[0].embedding, zeros]),
+    'invalid_embedding',
+    { field: `${list}/1` },
+  ],
+  ['neither embedding nor embeddings', { embedding: null }, 'invalid_field', { field: '/embedding' }],
+  ['both embedding and embeddings', several([zeros], zeros), 'invalid_field', { detail: has('not both') }],
+  [
+    'an empty list of embeddings',
+    { embedding: undefined, embeddings: [] },
+    'invalid_field',
+    { field: '/embeddings' },
+  ],
+  [
+    'seventeen embeddings of one candidate',
+    several(Array(17).fill(zeros)),
+    'invalid_field',
+    { field: list, expected: has('16') },
+  ],
   ['no candidate', { candidates: [] }, 'invalid_field', { field: '/candidates' }],
   ['too many candidates', { candidates: tooMany }, 'invalid_field', { expected: has('1000') }],
   ['an id that is too long', candidate('x'.repeat(129)), 'invalid_field', { field: '/candidates/0/id' }],
@@ -137,7 +152,7 @@ test.each<[string, Json, ErrorCode, object]>([
 
 test.each<[string, string, Json]>([
   [
-    'too many candidates of what is no JSON at its end',
+    'too many candidates, before the invalid end of the JSON',
     `{"candidates":[${'0,'.repeat(maxCandidates)}0,!`,
     { code: 'invalid_field', field: '/candidates', expected: has('1000') },
   ],
@@ -146,7 +161,7 @@ test.each<[string, string, Json]>([
   expect(await post(text)).toMatchObject({ status: 400, body });
 });
 
-test('accepts the values of all candidates with a hundred each, and not one more', async () => {
+test('accepts the values of all candidates with a hundred members each, and not one more', async () => {
   const countOf = (value: unknown): number =>
     typeof value !== 'object' || value === null
       ? 0
@@ -175,7 +190,7 @@ test('rejects another media type, or none', async () => {
   expect((await post(JSON.stringify(requestOf()), 'Application/JSON; charset=utf-8')).status).toBe(200);
 });
 
-test('writes nothing of an embedding into the log', async () => {
+test('writes no part of an embedding to the log', async () => {
   const { body } = await ask();
   await server.logged(body.request_id);
   expect(server.stderr.join('\n')).not.toContain(one[0].embedding.slice(0, 12));
@@ -183,8 +198,8 @@ test('writes nothing of an embedding into the log', async () => {
 });
 
 /**
- * FACEMATCH_EMBEDDING_CACHE_SIZE as clients and operators observe it; test/unit/analysis-cache.test.ts has
- * the rest.
+ * Tests FACEMATCH_EMBEDDING_CACHE_SIZE as clients and operators observe it. test/unit/analysis-cache.test.ts
+ * tests the cache itself.
  */
 describe('a cache for two images', async () => {
   const caching = await TestServer.forFile({ env: { ...env, FACEMATCH_EMBEDDING_CACHE_SIZE: '2' } });
@@ -198,7 +213,7 @@ describe('a cache for two images', async () => {
     return (await counts()).slice(0, 2).map((count, at) => count - before[at]!);
   };
 
-  test('returns the same response to a second request except id and times, and is off by default', async () => {
+  test('returns the same response to a second request, except id and times, and is off by default', async () => {
     const plain = (await server.match(twoPhotos())).body;
     const bodies: Json[] = [];
     const ask = async () => bodies.push((await caching.match(twoPhotos())).body);

@@ -11,20 +11,20 @@ import { expectProblem, type Fields, type Json, lasting, paths, twoPhotos } from
 import { TestServer, withCache } from './support/server.ts';
 
 /**
- * Covers which faces are listed and compared, low-quality faces, and live scores by models that classify
- * images with more red than blue as live.
+ * Tests which faces are listed and compared, low-quality faces, and live scores from models that classify images
+ * with more red than blue as live.
  */
 
 const folder = newFolder();
 const nets = [2.7, 4].map((scale) => ({ net: redIsLive, scale }));
 const FACEMATCH_PACK = livePack(folder, nets, 0.4);
 const FACEMATCH_ENDPOINTS = 'match_advanced,match_many,detect,embed,models';
-// A crowd takes long.
-const patience = { FACEMATCH_IMAGE_TIMEOUT_MS: '60000' };
+// An image with a crowd takes long.
+const longTimeout = { FACEMATCH_IMAGE_TIMEOUT_MS: '60000' };
 const server = await TestServer.forFile({
   env: {
     ...withCache,
-    ...patience,
+    ...longTimeout,
     FACEMATCH_DEADLINE_MS: '60000',
     FACEMATCH_PACK,
     FACEMATCH_ENDPOINTS,
@@ -33,7 +33,7 @@ const server = await TestServer.forFile({
 
 const [live, attack] = await redAndBlue();
 const portraits = (cutOuts() as Sharp[]).map((face) => face.png().toBuffer());
-/** The third is a woman of the group who is not the nearest face there. */
+/** The third portrait is of a person whose face is not the largest in the group photo. */
 const [otherPerson, good, alone] = (await Promise.all(portraits)) as [Buffer, Buffer, Buffer];
 
 const ask = (path: string, fields: Fields) => server.match(fields, { path });
@@ -66,7 +66,7 @@ describe('a compared face', () => {
     expect(reasonsOf(chosen, 'image1')).toContain('small');
   });
 
-  test('is rejected with its image only, without a result of the match', async () => {
+  test('rejects the request, naming only its image and without a match result', async () => {
     const reject = { reject_low_quality: 'true' };
     const small = await changed((photo) => photo.resize({ width: 50 }));
     const { body } = await compare(small, good);
@@ -87,7 +87,7 @@ describe('a live score', () => {
   const rejecting = { reject_presentation_attack: 'true' };
   const scoresOf = ({ faces }: Json): number[] => faces.map(({ live_score }: Json) => live_score);
 
-  test('is returned on request, with three digits, and changes no verdict', async () => {
+  test('is returned on request with three digits, and does not change the verdict', async () => {
     const { status, body } = await compare(live, attack, detecting);
     expect([status, body.warnings]).toEqual([200, []]);
     const [score, low] = [body.image1, body.image2].map((image) => scoresOf(image)[0]!);
@@ -140,7 +140,7 @@ describe('a live score', () => {
     expect(listed).toMatchObject([{ file: 'live-1.onnx', pack: 'live' }, { file: 'live-2.onnx' }]);
   });
 
-  test('is printed by facematch detect, or reports that the pack has no such models', async () => {
+  test('is printed by facematch detect, which fails if the pack has no liveness models', async () => {
     writeFileSync(join(folder, 'live.png'), live);
     const print = (FACEMATCH_PACK: string) =>
       facematchInHost('detect --live-score live.png', folder, { FACEMATCH_PACK });
@@ -156,7 +156,7 @@ const all: Json = (await advanced({})).body;
 const weight = ({ box, detection_score }: Json) => box.width * box.height * detection_score;
 const boxes = (image: Json) => image.faces.map(({ box }: Json) => box);
 
-/** Largest first, with a tolerance for rounding to 0.1 pixels and 0.001 of a score. */
+/** Checks that faces are listed largest first, with a tolerance for rounding to 0.1 pixels and 0.001 of a score. */
 function expectOrder({ faces }: Json): void {
   for (const [i, face] of faces.entries()) {
     expect(face.index).toBe(i);
@@ -165,7 +165,7 @@ function expectOrder({ faces }: Json): void {
 }
 
 describe('listed faces', () => {
-  test('lists all faces, largest first, and rejects an index beyond them', async () => {
+  test('include all faces, largest first, and an index beyond them is rejected', async () => {
     const first = { image1: await collageOf(22), image2_face_index: '0' };
     const { body } = await advanced(first);
     expect(body.image1.faces).toHaveLength(22);
@@ -176,7 +176,7 @@ describe('listed faces', () => {
     expectProblem(beyond, 'face_index_out_of_range', { field: 'image1', faces_found: 22 });
   });
 
-  test('lists the hundred largest and the number omitted on every path', async () => {
+  test('include the hundred largest, and every endpoint and command states the number omitted', async () => {
     const crowd = await collageOf(104);
     const warningOf = (field: string) => ({
       code: 'faces_omitted',
@@ -188,7 +188,11 @@ describe('listed faces', () => {
     expect(body.image.faces).toHaveLength(100);
     expect(body.warnings).toContainEqual(expect.objectContaining(warningOf('image')));
     writeFileSync(join(folder, 'crowd.png'), crowd);
-    const { code, stdout, stderr } = await facematchInHost('embed --mode fast crowd.png', folder, patience);
+    const { code, stdout, stderr } = await facematchInHost(
+      'embed --mode fast crowd.png',
+      folder,
+      longTimeout,
+    );
     expect([code, stderr]).toEqual([0, expect.stringMatching(/^warning: crowd\.png: .* more faces/)]);
     expect(JSON.parse(stdout.split('\n')[99]!).warnings).toEqual([
       expect.objectContaining(warningOf('image')),
@@ -214,12 +218,12 @@ describe('min_det_score', () => {
       expect(boxes(body.image1)).toEqual(left.map((face: Json) => face.box));
       expect(body.image1.faces[body.image1.face_index].box).toEqual(box);
     }
-    const gone = await advanced({ min_det_score: between, image1_face_index: String(left.length) });
-    expectProblem(gone, 'face_index_out_of_range', { field: 'image1', faces_found: left.length });
+    const outOfRange = await advanced({ min_det_score: between, image1_face_index: String(left.length) });
+    expectProblem(outOfRange, 'face_index_out_of_range', { field: 'image1', faces_found: left.length });
   });
 
   test('leaves nothing to compare when no face reaches it', async () => {
-    // The fallback's second look may well score 1.
+    // In the fallback, a close-up may score 1.
     const fields = { min_det_score: '1', use_heuristic_fallback: 'false' };
     const errors = ['image1', 'image2'].map((field) => ({ field, code: 'no_face_found' }));
     expectProblem(await advanced(fields), 'no_face_found', { errors });

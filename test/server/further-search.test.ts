@@ -4,7 +4,7 @@ import { cutOuts } from '../support/portraits.mjs';
 import { type Fields, type Json, paths } from './support/client.ts';
 import { TestServer } from './support/server.ts';
 
-/** The further search before a negative result (src/engine/further.ts), as a client sees it. */
+/** Tests the further search before a negative result (src/engine/further.ts), as a client sees it. */
 
 const FACEMATCH_ENDPOINTS = 'match,match_advanced,match_many,detect';
 const env = { FACEMATCH_ENDPOINTS };
@@ -16,7 +16,7 @@ const [holder, , other] = (cutOuts() as Sharp[]).slice(0, 3) as [Sharp, Sharp, S
 const person = await (cutOuts() as Sharp[])[1]!.jpeg({ quality: 95 }).toBuffer();
 const stranger = await other.clone().jpeg({ quality: 95 }).toBuffer();
 
-/** A photo of a stranger who holds a rotated card with the face of the person. */
+/** Returns a photo of a stranger with a rotated card that shows the person's face. */
 async function photoWithCard(degrees: number, side = 240): Promise<Buffer> {
   const face = await other.clone().resize(600).toBuffer();
   const card = await holder.clone().resize(side).rotate(degrees).toBuffer();
@@ -44,7 +44,7 @@ describe('before "no match"', () => {
     },
   );
 
-  test('corrects the rotation of a face that was taken for upright', async () => {
+  test('corrects the rotation of a face that the first search considered upright', async () => {
     const image2 = await photoWithCard(180, 220);
     const { body: first } = await server.match({ image1: stranger, image2 });
     expect(first.image2.faces.map(({ found_by }: Json) => found_by)).toEqual(['primary', 'primary']);
@@ -65,7 +65,7 @@ describe('before "no match"', () => {
     expect(body.image1.searched_rotations).toEqual([0]);
   });
 
-  test('gives the same response from the cache', async () => {
+  test('returns the same response from the cache', async () => {
     const bodies: Json[] = [];
     for (let i = 0; i < 2; i++) {
       const { body } = await advanced({ image1: person, image2: withCard }, caching);
@@ -85,7 +85,7 @@ describe('does not search further', () => {
     ['for a selected face', { image1: person, image2_face_index: '0' }, false],
     ['for the largest faces', { image1: person, auto_pair_best: 'false' }, false],
     ['without the fallback', { image1: person, use_heuristic_fallback: 'false' }, false],
-  ])('%s, and says which rotations were searched', async (_when, fields, match) => {
+  ])('%s, and reports which rotations were searched', async (_when, fields, match) => {
     const { body } = await advanced({ image2: withCard, ...fields });
     expect([body.match, body.image2.faces.length]).toEqual([match, 1]);
     expect(body.image2.searched_rotations).toEqual([0]);

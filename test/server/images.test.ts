@@ -10,7 +10,7 @@ import { without } from '../support/without.mjs';
 import { expectProblem, type Fields, type Json, paths, type TestResponse } from './support/client.ts';
 import { Home, TestServer, withCache } from './support/server.ts';
 
-/** Endpoints that analyse one image, and one image against several in one request. */
+/** Tests the endpoints that analyse one image, or compare one image with several. */
 
 const home = new Home();
 const keys = {
@@ -29,7 +29,7 @@ const vector = (base64: string) => {
 };
 
 describe('detect', () => {
-  test('returns the faces like a match of the same image, their quality components, and its own times', async () => {
+  test('returns the same faces as a match, with their quality components, and its own times', async () => {
     const { status, body, headers } = await send('detect', { image: samples.one });
     const matched = await server.match({ image1: samples.one, image2: samples.one });
     const { faces } = matched.body.image1;
@@ -47,27 +47,30 @@ describe('detect', () => {
     expect(JSON.stringify(body)).not.toContain('embedding');
   });
 
-  test('finds no face in an image that has none', async () => {
+  test('returns no face for an image without a face', async () => {
     const { status, body } = await send('detect', { image: faceless });
     expect([status, body.image.faces]).toEqual([200, []]);
   });
 });
 
 describe('embed', () => {
-  test.each<AccuracyMode>(['fast', 'balance'])('gives each face its unit vector, mode %s', async (mode) => {
-    const { status, body } = await send('embed', { image: samples.one, accuracy_mode: mode });
-    expect(status).toBe(200);
-    const form = { dimensions: 512, encoding: 'float32-le-base64', normalised: true };
-    expect(body.embedding).toEqual({ ...body.model, accuracy_mode: mode, ...form });
-    const options = { ...analyseOptions, accuracy_mode: mode };
-    const known = loadPack(pack, manifest).analyse(pack, samples.one, options);
-    if (!known.ok) throw new Error(known.code);
-    expect(body.image.faces).toHaveLength(3);
-    for (const [index, face] of body.image.faces.entries()) {
-      expect(vector(face.embedding)).toHaveLength(512);
-      expect(cosine(vector(face.embedding), known.image.faces[index]!.embedding)).toBeCloseTo(1, 6);
-    }
-  });
+  test.each<AccuracyMode>(['fast', 'balance'])(
+    'returns a unit vector for each face in mode %s',
+    async (mode) => {
+      const { status, body } = await send('embed', { image: samples.one, accuracy_mode: mode });
+      expect(status).toBe(200);
+      const form = { dimensions: 512, encoding: 'float32-le-base64', normalised: true };
+      expect(body.embedding).toEqual({ ...body.model, accuracy_mode: mode, ...form });
+      const options = { ...analyseOptions, accuracy_mode: mode };
+      const known = loadPack(pack, manifest).analyse(pack, samples.one, options);
+      if (!known.ok) throw new Error(known.code);
+      expect(body.image.faces).toHaveLength(3);
+      for (const [index, face] of body.image.faces.entries()) {
+        expect(vector(face.embedding)).toHaveLength(512);
+        expect(cosine(vector(face.embedding), known.image.faces[index]!.embedding)).toBeCloseTo(1, 6);
+      }
+    },
+  );
 
   test('returns the embedding of the requested face only, and the faces of detect', async () => {
     const { body } = await send('embed', { image: samples.one, face_index: '1' });
@@ -145,20 +148,20 @@ describe('many', () => {
     ]);
   });
 
-  test('takes a token for each target, and rejects more than the key can ever pay as too many', async () => {
+  test('uses a token for each target, and rejects more targets than the bucket can hold', async () => {
     const left = ({ headers }: TestResponse) => Number(/r=(\d+)/.exec(headers.get('ratelimit') ?? '')?.[1]);
     const image2 = [faceless, faceless, faceless];
     const first = await send({ image2 }, keys.five);
     expect([first.status, left(first)]).toEqual([200, 2]);
     const second = await send({ image2 }, keys.five);
     expect([second.status, left(second)]).toEqual([429, 1]);
-    // Three tokens are needed from one at most, not the two that were still to be paid.
+    // The message states the whole cost of three tokens, not only the two that were missing.
     const wait = second.headers.get('retry-after');
     expect(Number(wait)).toBeGreaterThan(190);
     expect(second.body.detail).toMatch(new RegExp(`^This request costs 3 tokens.*; wait ${wait} s, then`));
     const dear = await send({ image2 }, keys.two);
     expect([dear.status, dear.body.code, dear.body.limit]).toEqual([400, 'too_many_images', 2]);
-    // The first token is taken before the images are counted, and no other.
+    // Only the first token is used, before the images are counted.
     expect(left(dear)).toBe(1);
   });
 });

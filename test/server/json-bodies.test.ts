@@ -14,7 +14,7 @@ import {
 } from './support/client.ts';
 import { TestServer, withCache } from './support/server.ts';
 
-/** The image endpoints accept JSON like a form: the same fields, the same responses, the same errors. */
+/** Tests that the image endpoints accept JSON with the same fields, responses and errors as a form. */
 
 const limit_bytes = 400_000;
 const server = await TestServer.forFile({
@@ -41,7 +41,7 @@ describe('a JSON body', () => {
   test.each<[string, string, Fields, object]>([
     ['match', paths.match, twoPhotos(), { image1: one, image2: three }],
     [
-      'match of data: URLs, whose type decides nothing',
+      'match of data: URLs, whose media type is ignored',
       paths.match,
       twoPhotos(),
       { image1: `data:image/jpeg;base64,${one}`, image2: `DATA:text/plain;charset=utf-8;BASE64,${three}` },
@@ -73,7 +73,7 @@ describe('a JSON body', () => {
     expect(summaryOf(asJson)).toEqual(summaryOf(asForm));
   });
 
-  test('accepts many images, of which a faulty one affects no other', async () => {
+  test('accepts many images, and an invalid one does not affect the others', async () => {
     const large = Buffer.alloc(limit_bytes + 1);
     const late = Buffer.concat([Buffer.from('\n'), samples.three]);
     const image2 = [samples.three, Buffer.from('no image'), Buffer.alloc(0), faceless, large, late];
@@ -121,28 +121,33 @@ describe('an error in a JSON body', () => {
     ['one image', { image1: small }, 'missing_field', { field: 'image2' }],
     ['an empty image', { image1: small, image2: '' }, 'missing_field', { field: 'image2' }],
     ['other names', { img1: 'a', images: ['b'] }, 'missing_field', summaryOf(/ img1, images\.$/)],
-    ['an image by another name', { ...pair, images: [one] }, 'unknown_file', { field: 'images' }],
+    ['an image under an unknown name', { ...pair, images: [one] }, 'unknown_file', { field: 'images' }],
     ['a number for an image', { image1: 1 }, 'invalid_field', summaryOf(/ as image1, not 1\.$/)],
     ['a list for an image', { image1: [small] }, 'invalid_field', { field: 'image1', expected }],
-    ['a blank in it', { image1: 'AAA ' }, 'invalid_field', { field: 'image1', expected, position: 14 }],
-    ['a blank behind a data: address', { image1: 'data:;base64,AAA ' }, 'invalid_field', { position: 27 }],
-    ['base64url', { é: 'é', image1: 'AA-_' }, 'invalid_field', { field: 'image1', position: 21 }],
     [
-      'an address',
-      { image1: 'data:image/png,AAAA' },
+      'a blank in the base64',
+      { image1: 'AAA ' },
       'invalid_field',
-      summaryOf(/: character 15 .* the comma/),
+      { field: 'image1', expected, position: 14 },
     ],
+    [
+      'a blank after the prefix of a data: URL',
+      { image1: 'data:;base64,AAA ' },
+      'invalid_field',
+      { position: 27 },
+    ],
+    ['base64url', { é: 'é', image1: 'AA-_' }, 'invalid_field', { field: 'image1', position: 21 }],
+    ['a URL', { image1: 'data:image/png,AAAA' }, 'invalid_field', summaryOf(/: character 15 .* the comma/)],
     ['a list as the body', [pair], 'invalid_field', { field: '', expected: 'an object' }],
   ])('reports %s', async (_what, body, code, extras) => {
     expectProblem(await json(body), code as 'invalid_field', extras);
   });
 
   test.each<[what: string, body: object, code: string, extras: object]>([
-    ['one image for a list', { image2: small }, 'invalid_field', summaryOf(/"\/9j.{29}"…\.$/)],
+    ['a single image instead of a list', { image2: small }, 'invalid_field', summaryOf(/"\/9j.{29}"…\.$/)],
     ['an empty list', { image1: small, image2: [] }, 'missing_field', { field: 'image2' }],
     ['too long a list', { image2: Array(17).fill('AAAA') }, 'too_many_images', { limit: 16 }],
-  ])('reports %s, of several', async (_what, body, code, extras) => {
+  ])('reports %s for a list of images', async (_what, body, code, extras) => {
     expectProblem(await json(body, paths.many), code as 'invalid_field', extras);
   });
 
@@ -153,7 +158,7 @@ describe('an error in a JSON body', () => {
     expectProblem(await ask(`{${members}}`), 'invalid_json', { position: 108 });
   });
 
-  test('rejects a field twice, by whatever name', async () => {
+  test('rejects a duplicate field of any name', async () => {
     const same = await ask('{"image1":"AAAA","imag\\u00651":"AAAA"}');
     expectProblem(same, 'duplicate_field', { field: 'image1' });
     const unknown = await ask('{"a":1,"a":1}');
@@ -170,7 +175,7 @@ describe('an error in a JSON body', () => {
     expect(body.warnings[0]).toMatchObject({ code: 'unknown_field', field: `${name.slice(0, 256)}…` });
   });
 
-  test('measures an image by its bytes and not by its characters', async () => {
+  test('limits an image by its bytes, not by its base64 characters', async () => {
     const padded = (length: number) =>
       base64(Buffer.concat([samples.one, Buffer.alloc(length)]).subarray(0, length));
     expect((await json({ image1: padded(limit_bytes), image2: three })).status).toBe(200);

@@ -7,7 +7,7 @@ import { samples } from '../fixtures/images.ts';
 import { expectProblem, paths, type Send, twoPhotos } from './support/client.ts';
 import { Home, idOf, TestServer } from './support/server.ts';
 
-/** Request ids, traces and client addresses; the limit, use and revocation of a key. */
+/** Tests request ids, traces and client IP addresses, and the limit, use and revocation of a key. */
 
 const home = new Home();
 const narrow = home.key({ name: 'narrow', concurrent: 2 });
@@ -18,7 +18,7 @@ const server = await TestServer.forFile({ env: { FACEMATCH_LOG_CLIENT: 'on' }, g
 const { gate } = server;
 afterEach(() => gate.open());
 
-/** Gives a key a limit, and resolves when the server has read it. */
+/** Sets a key's limit, and resolves when the server has read it. */
 async function limit(key: string): Promise<void> {
   editKeyFile(home.keysFile, (records) => ({
     records: records.map((record) => (record.id === idOf(key) ? { ...record, concurrent: 2 } : record)),
@@ -28,8 +28,8 @@ async function limit(key: string): Promise<void> {
 
 test.each([
   ['has', narrow, async () => {}],
-  ['gets while its requests run', shop, limit],
-])('allows as many running requests as the limit that a key %s', async (_when, key, change) => {
+  ['gets while requests are in flight', shop, limit],
+])('allows as many requests in flight as the limit that a key %s', async (_when, key, change) => {
   gate.close();
   const ask = () => server.match(twoPhotos(), { key });
   const running = [ask(), ask()];
@@ -38,7 +38,7 @@ test.each([
   const rejected = await ask();
   expectProblem(rejected, 'rate_limit_exceeded', { detail: expect.stringMatching(/2 concurrent requests/) });
   expect(rejected.headers.get('retry-after')).toBe('1');
-  // No token was taken for it.
+  // The rejected request used no token.
   expect(rejected.headers.get('ratelimit')).toMatch(/r=(998|999|1000);/);
   const another = server.match(twoPhotos(), { key: other });
   gate.open();
@@ -46,7 +46,7 @@ test.each([
   expect((await ask()).status).toBe(200);
 });
 
-test('stops counting a request as running when it is rejected or its client leaves', async () => {
+test('stops counting a request as in flight when it is rejected or its client disconnects', async () => {
   for (let sent = 0; sent < 3; sent++) {
     expect((await server.match({}, { key: narrow })).status).toBe(400);
     const leaving = new AbortController();
@@ -78,9 +78,9 @@ test('counts use by the name of the key', async () => {
   expect((await used('limited'))[0]).toBe(1);
 });
 
-test('applies a revocation that it could not read for lack of descriptors once it has one', async () => {
-  const descriptors = (most: number) =>
-    execFileSync('prlimit', ['--pid', String(server.child.pid), `--nofile=${most}:`]);
+test('applies a revocation once a file descriptor is available to read it', async () => {
+  const descriptors = (max: number) =>
+    execFileSync('prlimit', ['--pid', String(server.child.pid), `--nofile=${max}:`]);
   // From here on one connection is used for the admin listener.
   await server.metricBecomes('facematch_key_file_stale', 0);
   descriptors(1);
@@ -107,21 +107,21 @@ const bearer = `Bearer ${server.key}`;
 const jwt = 'Bearer eyJhbGciOiJIUzI1NiJ9.e30.c2ln';
 test.each<[what: string, authorization: string, key: Send['key'], code?: ErrorCode]>([
   ...['Bearer', 'bearer', 'BEARER', 'Bearer  '].map((scheme): [string, string, null] => [
-    `has a key behind ${scheme}`,
+    `may have a key after ${scheme}`,
     `${scheme} ${server.key}`,
     null,
   ]),
-  ['may have the key of x-api-key', bearer, server.key],
-  ['may have no other key', bearer, other, 'invalid_api_key'],
-  ['may have no other key than a wrong one', bearer, 'wrong', 'invalid_api_key'],
+  ['may have the same key as x-api-key', bearer, server.key],
+  ['is rejected with another key than x-api-key', bearer, other, 'invalid_api_key'],
+  ['is rejected beside an invalid x-api-key', bearer, 'wrong', 'invalid_api_key'],
   ...[jwt, 'Bearer fm_x_y', 'bearer a b', 'Basic eDp5'].map((header): [string, string, string] => [
     `is ignored beside x-api-key: ${header}`,
     header,
     server.key,
   ]),
-  ['of another scheme is not looked at', 'Basic eDp5', null, 'missing_api_key'],
+  ['with another scheme is ignored', 'Basic eDp5', null, 'missing_api_key'],
   ['is rejected like x-api-key', 'Bearer wrong', null, 'invalid_api_key'],
-  ['is rejected like x-api-key, also with a blank', 'Bearer a b', null, 'invalid_api_key'],
+  ['is rejected like x-api-key if it has a blank', 'Bearer a b', null, 'invalid_api_key'],
 ])('Authorization %s', async (_what, authorization, key, code) => {
   const response = await askModels({ authorization }, key);
   if (code === undefined) expect(response.status).toBe(200);

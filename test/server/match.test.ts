@@ -9,7 +9,7 @@ import { diagnose, facematchInHost } from './support/cli.ts';
 import { type Json, lasting, paths, twoPhotos } from './support/client.ts';
 import { idOf, TestServer, withCache } from './support/server.ts';
 
-/** 200 responses, and a pack without a calibration, which must not claim more than it knows. */
+/** Tests 200 responses, and a pack without a calibration, whose responses must not claim a known rate. */
 
 const server = await TestServer.forFile();
 
@@ -26,7 +26,7 @@ describe('a match', () => {
     }
   });
 
-  test('finds the one woman who is in both photos, with percent and rate', async () => {
+  test('matches the one person who is in both photos, with percentage and rate', async () => {
     const { body } = await server.match(twoPhotos());
     expect(body.pairs_compared).toBe(body.image1.faces.length * body.image2.faces.length);
     expect(body.pairs).toHaveLength(body.pairs_compared);
@@ -34,12 +34,11 @@ describe('a match', () => {
     const indexes = { image1_face_index: image1.face_index, image2_face_index: image2.face_index };
     expect(body.pairs[0]).toEqual({ ...indexes, similarity, confidence_percent });
     expect(confidence_percent).toBeGreaterThanOrEqual(70);
-    // 30 + 10·(−log10 FMR), to the two digits of the reported rate; beyond the floor the percent continues
-    // alone.
+    // 30 + 10·(−log10 FMR), to the two digits of the reported rate. Beyond the floor, only the percentage continues.
     const percent = 30 - 10 * Math.log10(body.false_match_rate);
     if (body.extrapolated) expect(confidence_percent).toBeGreaterThanOrEqual(percent);
     else expect(percent).toBeCloseTo(confidence_percent, 0);
-    // She is on the right of the first photo and in the middle of the third.
+    // The person is on the right of the first photo and in the middle of the third.
     const chosen = image1.faces[image1.face_index];
     expect(chosen.box.x).toBe(Math.max(...image1.faces.map((face: Json) => face.box.x)));
   });
@@ -74,7 +73,7 @@ describe('response headers', () => {
   });
 });
 
-test.each(['jpeg', 'png', 'webp'] as const)('recognises %s whatever its file name says', async (format) => {
+test.each(['jpeg', 'png', 'webp'] as const)('recognises %s whatever its file name is', async (format) => {
   const image1 = await sharp(samples.one).resize(960).toFormat(format).toBuffer();
   const data = new FormData();
   data.append('image2', new Blob([new Uint8Array(samples.three)]));
@@ -165,7 +164,7 @@ describe('an uncalibrated pack', async () => {
     env: { ...withCache, FACEMATCH_PACK: pack, FACEMATCH_ENDPOINTS },
   });
 
-  test('returns the same number for a pair of faces, however many are compared with it, at every endpoint', async () => {
+  test('returns the same percentage for a pair of faces at every endpoint, however many pairs are compared', async () => {
     const { body } = await server.match(twoPhotos());
     expect(body).toMatchObject({ ...unknown, warnings: expect.arrayContaining([warning]) });
     expect(body.pairs).toHaveLength(9);
@@ -190,7 +189,7 @@ describe('an uncalibrated pack', async () => {
     expect(JSON.parse(stdout)).toMatchObject({ ...same, pairs: body.pairs });
   });
 
-  test('returns no match even for the same image, unless the threshold is in its range', async () => {
+  test('returns no match even for the same image, unless the threshold is at most 40', async () => {
     const ask = async (threshold_percent: string) => {
       const first = { image1_face_index: '0', image2_face_index: '0' };
       const fields = { image1: samples.one, image2: samples.one, ...first, threshold_percent };
@@ -200,7 +199,7 @@ describe('an uncalibrated pack', async () => {
     expect(await ask('39')).toMatchObject({ ...unknown, match: true });
   });
 
-  test('has no table in GET models, and gets warnings in the log, the doctor and the command line', async () => {
+  test('has no table in GET models, and causes warnings in the log, the doctor and the command line', async () => {
     expect((await server.getModels()).body).not.toHaveProperty('calibration');
     expect(server.stderr.join('\n')).toContain('the model pack is not calibrated');
     const env = { FACEMATCH_PACK: pack };

@@ -5,7 +5,7 @@ import { cutOuts } from '../support/portraits.mjs';
 import { type Fields, type Json, paths, type TestResponse } from './support/client.ts';
 import { Home, TestServer, withCache } from './support/server.ts';
 
-/** Several photos of each of two people, as one decision. */
+/** Tests one decision from several photos of each of two people. */
 
 const scopes = ['match:person', 'match:advanced', 'match:embeddings', 'embed'] as const;
 const home = new Home();
@@ -19,7 +19,7 @@ const server = await TestServer.forFile({ env: { ...withCache, FACEMATCH_ENDPOIN
 
 const [first, again, otherPerson] = cutOuts() as [Sharp, Sharp, Sharp];
 const png = (image: Sharp) => image.clone().png().toBuffer();
-/** Four photos of one person, and one of another. */
+/** Four photos of one person, and one of another person. */
 const [one, two, mirrored, dim, other] = await Promise.all([
   png(first),
   png(again),
@@ -86,13 +86,18 @@ test('rejects a photo of another person with its agreement, or warns if the clie
 
 const second = (code: string) => ({ code, errors: [{ field: 'image2', code, index: 1 }] });
 test.each<[string, Fields, number, Json]>([
-  ['no photo of one side', { image1: one }, 400, { code: 'missing_field', field: 'image2' }],
-  ['five of one', { image1: Array(5).fill(one), image2: two }, 400, { code: 'too_many_images', limit: 4 }],
-  ['seventeen', { image1: one, image2: Array(17).fill(two) }, 400, { code: 'too_many_images', limit: 16 }],
-  ['an empty one', { image1: one, image2: [two, Buffer.alloc(0)] }, 400, second('missing_field')],
-  ['one without a face', { image1: one, image2: [two, faceless] }, 422, second('no_face_found')],
+  ['a side without a photo', { image1: one }, 400, { code: 'missing_field', field: 'image2' }],
   [
-    'a file that is no image',
+    'five photos on one side',
+    { image1: Array(5).fill(one), image2: two },
+    400,
+    { code: 'too_many_images', limit: 4 },
+  ],
+  ['seventeen', { image1: one, image2: Array(17).fill(two) }, 400, { code: 'too_many_images', limit: 16 }],
+  ['an empty photo', { image1: one, image2: [two, Buffer.alloc(0)] }, 400, second('missing_field')],
+  ['a photo without a face', { image1: one, image2: [two, faceless] }, 422, second('no_face_found')],
+  [
+    'a file that is not an image',
     { image1: [one, Buffer.from('no image')], image2: two },
     415,
     { errors: [{ field: 'image1', code: 'unsupported_image_format', index: 1, detected: 'text' }] },
@@ -101,7 +106,7 @@ test.each<[string, Fields, number, Json]>([
   expect(await send(fields)).toMatchObject({ status, body });
 });
 
-test('accepts the maximum number of photos, at a token each beyond the second', async () => {
+test('accepts the maximum number of photos, and uses a token for each beyond the second', async () => {
   const { status } = await send({ image1: Array(4).fill(one), image2: Array(16).fill(two) });
   expect(status).toBe(200);
   const responses = [
@@ -112,7 +117,7 @@ test('accepts the maximum number of photos, at a token each beyond the second', 
   expect((await send({ image1: one, image2: two }, keys.four)).status).toBe(429);
 });
 
-test('tells a key that cannot pay for that many photos how many it can send', async () => {
+test('states how many photos a key can send if its bucket is too small for more', async () => {
   const beyond = await send({ image1: [one, mirrored], image2: [two, dim, two, dim] }, keys.five);
   const detail = expect.stringMatching(/at most 5 photos/);
   expect(beyond).toMatchObject({ status: 400, body: { code: 'too_many_images', limit: 5, detail } });
@@ -122,17 +127,20 @@ test('tells a key that cannot pay for that many photos how many it can send', as
 test.each([
   [{ 'content-type': 'multipart/form-data; boundary=x', 'content-length': '68003000' }, 20 * 1024 ** 2],
   [{ 'content-type': 'application/json', 'content-length': '90670000' }, (80 / 3) * 1024 ** 2 + 64 * 1024],
-])('rejects seventeen photos of 4 MB before they are sent, with advice: %j', async (headers, limit) => {
-  const line = `POST ${paths.person} HTTP/1.1`;
-  const { status, body } = await server.sendRaw(
-    server.requestHeaders({ ...headers, 'x-api-key': keys.all }, line),
-  );
-  expect([status, body.code, body.limit_bytes]).toEqual([413, 'body_too_large', Math.ceil(limit)]);
-  expect(body.detail).toContain('FACEMATCH_MAX_BODY_BYTES');
-});
+])(
+  'rejects seventeen photos of 4 MB before they are sent, and states the fix: %j',
+  async (headers, limit) => {
+    const line = `POST ${paths.person} HTTP/1.1`;
+    const { status, body } = await server.sendRaw(
+      server.requestHeaders({ ...headers, 'x-api-key': keys.all }, line),
+    );
+    expect([status, body.code, body.limit_bytes]).toEqual([413, 'body_too_large', Math.ceil(limit)]);
+    expect(body.detail).toContain('FACEMATCH_MAX_BODY_BYTES');
+  },
+);
 
 test('warns about a person behind a larger face', async () => {
-  // The other one is in the third sample photo, but not in front.
+  // The other person is in the third sample photo, but not with the largest face.
   const image2 = [other, await png(otherPerson.clone().flop()), samples.three];
   const rejected = await send({ image1: other, image2 });
   const { body } = await send({ image1: other, image2, min_agreement_percent: '0' });
@@ -146,7 +154,7 @@ test('warns about a person behind a larger face', async () => {
   expect(rejected.body.detail).toContain(`face ${face_index}, which is not the largest`);
 });
 
-/** Does the same with match/embeddings, whose body has a list for each person. */
+/** match/embeddings makes the same decision; its body has a list of embeddings for each person. */
 test('compares embeddings of several photos like the photos, in lists of minimum and maximum length', async () => {
   const [a, b, c, d, e] = await Promise.all(
     [one, mirrored, two, dim, other].map(async (image) => (await embeddingOf(image)).text),
@@ -189,7 +197,7 @@ test('compares embeddings of several photos like the photos, in lists of minimum
       errors: [disagreement],
     },
   });
-  // A result beyond `limit` does not count as a candidate with a problem.
+  // A candidate beyond `limit` is not reported as a problem.
   const best = await sendEmbeddings({ ...embeddingsBody, limit: 1 });
   expect(best.body.results.map(({ id }: Json) => id)).toEqual([body.results[0].id, 'both']);
   const { agreement_percent: _, ...place } = disagreement;

@@ -7,7 +7,7 @@ import { newFolder } from '../support/folder.ts';
 import { type Fields, type Json, paths, twoPhotos } from './support/client.ts';
 import { Home, idOf, TestServer } from './support/server.ts';
 
-/** The effect of requests on the metrics and the audit log (FACEMATCH_AUDIT_LOG). */
+/** Tests the effect of requests on the metrics and the audit log (FACEMATCH_AUDIT_LOG). */
 
 const home = new Home();
 const limited = home.key({ rate: 0.01, burst: 1 });
@@ -22,7 +22,7 @@ const fresh = await server.metrics();
 const faceless = await blank(320, 320, 'png');
 
 /**
- * Returns the increase of each series of these metrics, by its name and labels; unchanged series are omitted.
+ * Returns the increase of each series of these metrics, by name and labels. Omits unchanged series.
  */
 async function rises(act: () => Promise<unknown>, ...metrics: string[]): Promise<Record<string, number>> {
   const before = seriesOf(await server.metrics());
@@ -128,7 +128,7 @@ test('increases busy seconds of workers only while a job runs', async () => {
 const lines = (path = file): Json[] =>
   (readFileSync(path, 'utf8').match(/.+/g) ?? []).map((line) => JSON.parse(line));
 
-/** Returns what a request adds to the audit log. Its lines are written a moment after its response. */
+/** Waits for the lines of a request in the audit log, which are written after its response, and returns them. */
 async function decisionsOf(request_id: string): Promise<Json[]> {
   const found = () => lines().filter((line) => line.request_id === request_id);
   await expect.poll(found).not.toEqual([]);
@@ -210,7 +210,7 @@ describe('the audit log', () => {
     expect(embedded).toMatchObject([{ accuracy_mode: 'balance', embeddings_returned: 3 }]);
   });
 
-  test('records why an image or the request was rejected, but not rejections of a key or its rate', async () => {
+  test('records rejected images and requests with the reason, but not rejections of a key or its rate', async () => {
     const image = await server.match({ image1: samples.one, image2: faceless });
     const request = await server.match({ image1: samples.one });
     await server.match(twoPhotos(), { key: limited });
@@ -227,7 +227,7 @@ describe('the audit log', () => {
     expect(lines().filter(({ request_id }) => ids.includes(request_id))).toEqual([]);
   });
 
-  test('continues in a new file on SIGHUP, and writes pending lines at the end', async () => {
+  test('continues in a new file on SIGHUP, and writes pending lines at shutdown', async () => {
     const before = await server.match(twoPhotos());
     await decisionsOf(before.body.request_id);
     const moved = `${file}.1`;
@@ -241,7 +241,7 @@ describe('the audit log', () => {
   });
 });
 
-test('reports how many lines of the audit log wait, and in the last log line how many were lost', async () => {
+test('reports the number of pending lines of the audit log, and the lost ones in the last log line', async () => {
   const full = await TestServer.forTest({ env: { FACEMATCH_AUDIT_LOG: '/dev/full' } });
   for (let sent = 0; sent < 3; sent++) expect((await full.match(twoPhotos())).status).toBe(200);
   await full.metricBecomes('facematch_audit_lines_waiting', 3);

@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { projectPath } from '../../src/config/paths.ts';
 
-/** The commands that a reader of the project's pages would type. */
+/** Extracts the commands in the project's pages. */
 
-/** Every page of the project that shows how to use it, with its text. */
+/** The text of every page for users, by path. */
 export const pages: ReadonlyMap<string, string> = new Map(
   ['', 'docs/', 'docs/clients/', 'docs/examples/', 'docs/research/', 'models/', 'bench/'].flatMap((folder) =>
     readdirSync(projectPath(folder))
@@ -14,13 +14,12 @@ export const pages: ReadonlyMap<string, string> = new Map(
 
 export interface DocumentedCommand {
   line: string;
-  /** Returns the first page that has it. */
+  /** The first page that contains the command. */
   file: string;
 }
 
 /**
- * Returns the lines of every block of commands, once each: with continuations joined, without comments and
- * the last `&`.
+ * Returns each line of the command blocks once, with continuations joined, and without comments and a final `&`.
  */
 export function documentedCommands(): DocumentedCommand[] {
   const found = new Map<string, DocumentedCommand>();

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { TestProject } from 'vitest/node';
 import { projectPath } from '../../src/config/paths.ts';
 
-/** Creates a folder that is removed with the run. */
+/** Creates a folder that is removed after the test run. */
 export const newFolder = () => mkdtempSync(join(tmpdir(), 'facematch-test-'));
 
 /** Creates a named pipe that no process has opened, and returns its path. */
@@ -16,13 +16,13 @@ export function namedPipe(folder = newFolder()): string {
 }
 
 /**
- * vitest calls it once for each project of the run and for the run itself, which has no name. Removes
- * everything that tests leave behind.
+ * Vitest calls this function for each project of the run, and for the run itself, which has no name. The returned
+ * function removes everything that tests leave behind.
  */
 export default function setup(project: TestProject): () => void {
   if (!['', 'unit'].includes(project.name)) prepareProgram(project);
   if (process.env.FACEMATCH_TESTS_FOLDER) return () => {};
-  // A short path: Chromium makes a socket below it.
+  // The path must be short, because Chromium creates a socket below it.
   const folder = mkdtempSync(join(tmpdir(), 'fm-'));
   process.env.FACEMATCH_TESTS_FOLDER = folder;
   process.env.TMPDIR = folder;
@@ -30,8 +30,7 @@ export default function setup(project: TestProject): () => void {
 }
 
 /**
- * Tests that start the program run dist/: it is compiled here if src/ has changed, so that none runs a stale
- * one.
+ * Compiles dist/, which tests of the program run, if src/ has changed.
  */
 function prepareProgram(project: TestProject): void {
   const args = [projectPath('scripts/setup.mjs'), '--quiet', '--only', 'program'];

@@ -1,5 +1,5 @@
-// Load generator: sends forms on keep-alive HTTP/1.1 connections, each request with a unique id, and accounts
-// for every response: none may be lost, duplicated, or belong to another request.
+// Load generator: sends forms on keep-alive HTTP/1.1 connections, each request with a unique id. Checks that no
+// response is lost, duplicated, or belongs to another request.
 import { randomUUID } from 'node:crypto';
 import { connect } from 'node:net';
 
@@ -7,7 +7,7 @@ export const boundary = 'facematch-load-boundary';
 export const content_type = `multipart/form-data; boundary=${boundary}`;
 
 /**
- * Builds a multipart/form-data body. Bytes become file parts, text becomes text parts, an array repeats its
+ * Builds a multipart/form-data body. Bytes become file parts, strings become text parts, and an array repeats its
  * field.
  */
 export function form(fields) {
@@ -25,8 +25,8 @@ const header = (headerText, name) => new RegExp(`\\r\\n${name}: *([^\\r]*)`, 'i'
 
 /**
  * Parses the complete responses in the bytes of a connection: { status, headerText, request_id, closes, json, body,
- * end }, where `end` is the offset after it. `headerText` is Latin-1. Interim responses are omitted. Responses to
- * HEAD have no body, whatever they declare.
+ * end }, where `end` is the offset after the response. `headerText` is Latin-1. Interim responses are omitted.
+ * `isHead`: the responses have no body, even with a Content-Length.
  */
 export function parseResponses(bytes, isHead = false) {
   const responses = [];
@@ -94,7 +94,7 @@ class Line {
       const current = this.#current;
       this.#current = undefined;
       if (response.closes) this.open = false;
-      // Other servers may send no ids.
+      // Servers other than facematch may send no ids.
       if (current === undefined || (response.request_id ?? current.request_id) !== current.request_id)
         this.#onStray();
       current?.resolve(response);
@@ -118,18 +118,18 @@ export class Load {
   /** Responses without a pending request, or with another request's id. */
   stray = 0;
   /**
-   * { request_id, status, ms, late_ms, at }: `at` is performance.now() of the response, `late_ms` the delay
-   * in sending its request.
+   * { request_id, status, ms, late_ms, at }: `at` is performance.now() at the response, and `late_ms` the delay with
+   * which the request was sent.
    */
   responses = [];
 
-  /** `target` is { port, key, path, content_type }; the bodies are sent in turn. */
+  /** `target` is { port, key, path, content_type }. The bodies are sent in rotation. */
   constructor(target, bodies) {
     this.#target = { path: '/API/v1.0/face/match/upload', content_type, ...target };
     this.#bodies = bodies;
   }
 
-  /** `due`: when an open loop meant to send it (performance.now()). */
+  /** `due`: scheduled time of the request in an open loop (performance.now()). */
   async one(due) {
     const { path, port, key, content_type } = this.#target;
     const request_id = randomUUID();
@@ -154,8 +154,7 @@ export class Load {
   }
 
   /**
-   * Closed loop: this many clients at once, each with one request after the other, while `goesOn` returns
-   * true.
+   * Closed loop: each of `clients` clients sends one request after another while `goesOn` returns true.
    */
   async closedLoop(clients, goesOn) {
     const client = async () => {
@@ -165,8 +164,8 @@ export class Load {
   }
 
   /**
-   * Open loop: this many requests a second, whether or not those before have a response. Resolves when the
-   * last one has.
+   * Open loop: sends requests at a fixed rate per second without waiting for responses. Resolves when the last
+   * request has a response.
    */
   async openLoop(rate, seconds) {
     const start = performance.now();
@@ -182,7 +181,7 @@ export class Load {
     await Promise.all(this.#pending);
   }
 
-  /** Responses of a status per second, among those that came from `from` to `to` (performance.now()). */
+  /** Returns the responses with a status per second that arrived between `from` and `to` (performance.now()). */
   rate(status, from, to) {
     const counted = this.responses.filter((one) => one.status === status && one.at >= from && one.at < to);
     return counted.length / ((to - from) / 1000);
@@ -193,7 +192,7 @@ export class Load {
   }
 }
 
-/** A condition for a closed loop that holds for this many seconds from now. */
+/** Returns a condition for a closed loop that is true for the given seconds. */
 export function lasting(seconds) {
   const end = performance.now() + seconds * 1000;
   return () => performance.now() < end;

@@ -1,17 +1,15 @@
-// Runs deploy/nginx.conf with its ports, paths and servers replaced by those of a scratch folder, and nothing
-// else.
+// Runs deploy/nginx.conf, in which only ports, paths and servers are replaced.
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { freePorts, root, startProgram } from './programs.mjs';
 
-// Debian has it where only root's PATH looks.
+// On Debian, nginx is in a folder that only root's PATH contains.
 export const PATH = `${process.env.PATH}:/usr/sbin`;
 export const hasNginx = spawnSync('nginx', ['-v'], { env: { PATH } }).status === 0;
 
 /**
- * Returns a sample of deploy with each text replaced; throws an Error for a missing text, so that both stay
- * alike.
+ * Returns a sample of deploy/ with replacements. Throws an Error if the sample does not contain a string to replace.
  */
 export function sample(file, replacements) {
   let text = readFileSync(join(root, 'deploy', file), 'utf8');
@@ -65,13 +63,13 @@ function write({ folder, port, pair, servers, ca, changes = [] }) {
 }
 
 /**
- * Starts it in `folder` with a certificate (`pair`: { cert, key }) in front of `servers` (ports of this
- * machine). With `ca`, a file, it uses TLS to them and trusts certificates of that CA; `changes` are further
- * pairs of a text of the sample and its replacement. Returns { port, stop() }.
+ * Starts nginx in `folder` with a certificate (`pair`: { cert, key }) in front of `servers` (ports of this machine).
+ * With the file `ca`, it uses TLS to them and trusts certificates of that CA. `changes` are further pairs of a string
+ * in the sample and its replacement. Returns { port, stop() }.
  */
 export async function startNginx(options) {
   const [port] = await freePorts(1);
-  // It reports its startup on standard error.
+  // nginx reports its startup on standard error.
   const args = ['-c', 'exec nginx "$@" 2>&1', 'sh', ...write({ ...options, port })];
   const { stop } = await startProgram('sh', args, { ready: /start worker process /, env: { PATH } });
   return { port, stop };

@@ -1,11 +1,10 @@
-// People cropped from the sample photos that @vladmandic/face-api ships, in the sizes and formats that
-// clients send.
+// Crops people from @vladmandic/face-api's sample photos, in the sizes and formats that clients send.
 import { join } from 'node:path';
 import sharp from 'sharp';
 import { root } from './programs.mjs';
 
 /**
- * Person, number of the photo, and the centre and height of the face in pixels. Only `a` is in two photos.
+ * Person, number of the photo, and centre and height of the face in pixels. Only `a` is in two photos.
  */
 const faces = [
   ['a', 1, 1573, 327, 224],
@@ -18,10 +17,10 @@ const faces = [
   ['g', 6, 364, 625, 278],
 ];
 
-/** Side of the crop in heights of the face: the head, and as little of the neighbours as possible. */
+/** Side of the crop in heights of the face: enough for the head, with little of the neighbours. */
 const margin = 2;
 
-/** Each face with its head, as sharp's own images, in the order of the table. */
+/** Returns a crop of each head as a sharp image, in the order of the table. */
 export const cutOuts = () =>
   faces.map(([, photo, x, y, height]) => {
     const side = Math.round(height * margin);
@@ -34,15 +33,14 @@ export const cutOuts = () =>
   });
 
 /**
- * Returns three people in each of `sizes`, { width, height, format } each, as { width, height, format, bytes
- * }.
+ * Returns three people in each of `sizes` ({ width, height, format }) as { width, height, format, bytes }.
  */
 export async function portraits(sizes) {
   const all = cutOuts();
   const made = [];
   for (const face of [all[0], all[2], all[3]]) {
     for (const { width, height, format } of sizes) {
-      // `cover` would cut off the face's edges if the frame is wide.
+      // `cover` would crop the face if the frame is wide.
       const image = face.clone().resize(width, height, { fit: 'contain', background: '#789' });
       const bytes = await image
         .toFormat(format, { quality: 85, ...(format === 'webp' && { effort: 1 }) })

@@ -1,5 +1,5 @@
-// Programs in child processes that end with this one: the server as `npm start` runs it, and programs around
-// it. Tests, bench/ and deploy/ start theirs here.
+// Runs programs in child processes that end with this one: the server as `npm start` runs it, and programs around it.
+// Tests, bench/ and deploy/ use this module.
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, existsSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync } from 'node:fs';
@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 
-/** The folder of the project. Ends in a slash. */
+/** The project's folder, with a slash at the end. */
 export const root = fileURLToPath(new URL('../..', import.meta.url));
 
 /** Environment that programs under test inherit: the path, a custom µWebSockets.js, and the HTTP server. */
@@ -20,7 +20,7 @@ export const inherited = Object.fromEntries(
 const program = join(root, 'dist/src/cli/index.js');
 
 const { start } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).scripts;
-/** Arguments that `npm start` passes to node, for any working folder: flags, program, `serve`. */
+/** Arguments that `npm start` passes to Node (flags, program, `serve`), for any working folder. */
 export const serve = start
   .slice(start.indexOf(' node -') + ' node '.length)
   .split(' ')
@@ -32,14 +32,16 @@ process.once('exit', () => {
 });
 
 /**
- * Used by programs that are run by hand: without it a signal would end this process without its `exit`
- * handlers.
+ * Makes a signal run this process's `exit` handlers. For programs that are run by hand.
  */
 export function endOnSignals() {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => process.exit(130));
 }
 
-/** Starts a program that ends with this process: { child, ended }, which resolves to { code, signal } and never rejects. */
+/**
+ * Starts a program that ends with this process. Returns { child, ended }; `ended` resolves to { code, signal } and
+ * never rejects.
+ */
 export function launch(command, args, options) {
   const child = spawn(command, args, options);
   running.add(child);
@@ -52,8 +54,8 @@ export function launch(command, args, options) {
 }
 
 /**
- * The command for Node 24 on the C library of Debian's next release, both of which set-up unpacks; undefined
- * without them.
+ * Returns the command for Node 24 on the C library of Debian's next release, which setup unpacks; undefined if they are
+ * missing.
  */
 export function nextNode() {
   const folder = join(root, '.cache/next-libc/usr/lib');
@@ -68,8 +70,7 @@ export function nextNode() {
 }
 
 /**
- * Returns the value of the series whose name and labels start a line of an exposition; 0 if there is none
- * yet.
+ * Returns the value of the series whose name and labels begin a line of an exposition, or 0.
  */
 export function seriesValue(series, exposition) {
   const line = exposition.split('\n').find((candidate) => candidate.startsWith(`${series} `));
@@ -77,10 +78,10 @@ export function seriesValue(series, exposition) {
 }
 
 /**
- * Starts `command`, on the CPUs of `cores` (as taskset takes them) when given, and resolves when a line of its standard
- * output matches `ready`: { pid, line, ended, log(), stop(signal) }. Its standard error goes to a file, as a service's log
- * does: reading it would cost this process CPU time. Rejects with its last lines when it ends before, or within
- * `patience_ms` says nothing.
+ * Starts `command`, on the CPUs of `cores` if given (in taskset's notation). Resolves to { pid, line, ended, log(),
+ * stop(signal) } when a line of its standard output matches `ready`. Standard error goes to a file, because reading it
+ * would cost this process CPU time. Rejects with the last lines if the program ends before, or is not ready within
+ * `patience_ms`.
  */
 export async function startProgram(command, args, options) {
   const { ready, env = {}, cores, patience_ms = 120_000 } = options;
@@ -127,9 +128,9 @@ export async function startProgram(command, args, options) {
     pid: child.pid,
     line,
     ended,
-    /** Returns all of its standard error so far. */
+    /** Returns the program's standard error so far. */
     log: () => log(),
-    /** Resolves to { code, signal } when it is gone. */
+    /** Resolves to { code, signal } when the program has ended. */
     async stop(signal = 'SIGTERM') {
       child.kill(signal);
       return ended;
@@ -137,7 +138,7 @@ export async function startProgram(command, args, options) {
   };
 }
 
-/** Creates a key with hardly a limit by default, in a key file that is created if it is missing. */
+/** Creates a key, by default with a high limit, in a key file; creates the file if it is missing. */
 export function makeKey(file, given = {}) {
   const { scopes = 'match:basic,match:advanced', rate = 1_000_000, burst = 1_000_000 } = given;
   if (!existsSync(program)) throw new Error('The program is not built. Build it with: npm run setup');
@@ -147,9 +148,9 @@ export function makeKey(file, given = {}) {
 }
 
 /**
- * Starts the server on free ports, with a key in a separate folder unless `env` names a key file. `limits`
- * are the key's rate and burst. Resolves when it is ready, to the result of startProgram and { key, address,
- * port, metric(series) }.
+ * Starts the server on free ports, with a key in a separate folder unless `env` names a key file. `limits` are the
+ * key's rate and burst. Resolves when the server is ready, to the result of startProgram() and { key, address, port,
+ * metric(series) }.
  */
 export async function startServer({ env = {}, cores, limits } = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'facematch-keys-'));
@@ -181,7 +182,7 @@ export async function startServer({ env = {}, cores, limits } = {}) {
   };
 }
 
-/** Returns free ports. All are held until all are known, so none is returned twice. */
+/** Returns different free ports. */
 export async function freePorts(count) {
   const servers = await Promise.all(
     Array.from({ length: count }, async () => {
@@ -195,7 +196,7 @@ export async function freePorts(count) {
   return ports;
 }
 
-/** CPUs that this process may run on, out of a list such as `0-3,8` (cpuset(7)). */
+/** Returns the CPUs on which this process may run, parsed from a list such as `0-3,8` (cpuset(7)). */
 export function allowedCpus() {
   const [, list] = /^Cpus_allowed_list:\s*(\S+)/m.exec(readFileSync('/proc/self/status', 'utf8'));
   return list.split(',').flatMap((range) => {
@@ -204,7 +205,7 @@ export function allowedCpus() {
   });
 }
 
-/** Binds this process, and what it starts without `cores`, to one CPU. */
+/** Binds this process, and programs that it starts without `cores`, to one CPU. */
 export function bindTo(cpu) {
   execFileSync('taskset', ['-a', '-c', '-p', String(cpu), String(process.pid)], { stdio: 'ignore' });
 }
@@ -223,10 +224,10 @@ export function treeOf(pid) {
   return [pid, ...children.flatMap(treeOf)];
 }
 
-/** Returns user and system time in a stat file of proc(5), in milliseconds; a tick is 10 ms on Linux. */
+/** Returns the user and system time in a stat file of proc(5), in milliseconds. A tick is 10 ms on Linux. */
 function timeIn(file) {
   const text = readFileSync(file, 'utf8');
-  // The name in brackets may contain spaces and brackets.
+  // The process's name, in brackets, may contain spaces and brackets.
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
   return 10 * (Number(fields[11]) + Number(fields[12]));
 }
@@ -235,8 +236,8 @@ function timeIn(file) {
 export const cpuMsOf = (pid) => treeOf(pid).reduce((sum, one) => sum + timeIn(`/proc/${one}/stat`), 0);
 
 /**
- * Returns the CPU time of a process's main thread alone, in milliseconds; to the nanosecond, unlike that of
- * stat (Documentation/scheduler/sched-stats).
+ * Returns the CPU time of a process's main thread alone, in milliseconds. It has a resolution of a nanosecond, unlike
+ * stat's (Documentation/scheduler/sched-stats).
  */
 export const mainThreadCpuMsOf = (pid) =>
   Number(readFileSync(`/proc/${pid}/task/${pid}/schedstat`, 'utf8').split(' ')[0]) / 1e6;

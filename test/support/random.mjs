@@ -1,4 +1,4 @@
-// Random numbers that are the same for the same seed.
+// Generates the same random numbers for the same seed.
 
 export class Random {
   #state;
@@ -7,12 +7,12 @@ export class Random {
     this.#state = seed >>> 0;
   }
 
-  /** A separate generator for each `index`, so that requests do not influence each other. */
+  /** Returns a separate generator for each `index`, so that requests do not affect each other. */
   static at(seed, index) {
     return new Random(Math.imul(seed ^ 0x9e3779b9, 0x85ebca6b) ^ Math.imul(index + 1, 0xc2b2ae35));
   }
 
-  /** 0 ≤ x < 1 (mulberry32). */
+  /** Returns 0 ≤ x < 1 (mulberry32). */
   next() {
     this.#state = (this.#state + 0x6d2b79f5) | 0;
     let t = Math.imul(this.#state ^ (this.#state >>> 15), 1 | this.#state);

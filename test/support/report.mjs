@@ -1,20 +1,20 @@
-// The beginning and end of every report: the machine, and each claim with its result.
+// Prints the parts that all reports share: the machine, and each claim with its result.
 import { execFileSync } from 'node:child_process';
 import { cpus, totalmem } from 'node:os';
 import { parseArgs } from 'node:util';
 import { root } from './programs.mjs';
 
 export const MiB = 1024 * 1024;
-/** Rounds to one digit behind the point. */
+/** Rounds to one decimal. */
 export const round1 = (value) => Math.round(value * 10) / 10;
 export const mib = (bytes) => round1(bytes / MiB);
 export const percent = (share) => `${(share * 100).toFixed(2)} %`;
-/** Nearest rank; 0 for an empty list. */
+/** Returns a quantile by nearest rank; 0 for an empty list. */
 export const quantile = (values, share) =>
   values.toSorted((a, b) => a - b)[Math.ceil(values.length * share) - 1] ?? 0;
 /**
- * Points at which a long run measures memory: after the first `settled` requests, and at each of the equal
- * parts of `total`.
+ * Returns the numbers of requests after which a long run measures memory: `settled`, and the end of each of the `parts`
+ * of `total`.
  */
 export const marksOf = (total, settled, parts) =>
   [
@@ -23,8 +23,8 @@ export const marksOf = (total, settled, parts) =>
   ].filter((mark, index) => index === 0 || mark > settled);
 
 /**
- * Parses flags with their defaults: an integer, text, `false` for a switch, or a list of words of which the
- * first is the default. Ends the process on an unknown flag.
+ * Parses flags with defaults: an integer, a string, `false` for a switch, or a list of allowed words with the default
+ * first. Exits on an unknown flag.
  */
 export function flags(defaults) {
   const type = (fallback) => (fallback === false ? 'boolean' : 'string');
@@ -76,8 +76,8 @@ export function environment() {
 export const claim = (what, found, limit, ok) => ({ what, found, limit, ok });
 
 /**
- * Prints a report and sets the exit code. `claims` are made by `claim`; `facts` are listed with them. With
- * `json` it is one object on standard output.
+ * Prints a report and sets the exit code. `claims` are results of `claim`; `facts` are printed with them. With `json`,
+ * prints one object to standard output.
  */
 export function report({ title, facts, claims, json }) {
   const ok = claims.every((claim) => claim.ok);
@@ -95,7 +95,7 @@ export function report({ title, facts, claims, json }) {
   }
 }
 
-/** Rewrites one line on a terminal; silent otherwise. */
+/** Rewrites one line on a terminal; prints nothing if there is none. */
 export function progress(text) {
   if (process.stderr.isTTY) process.stderr.write(`\r\x1b[K${text}`);
 }

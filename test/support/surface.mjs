@@ -1,21 +1,20 @@
-// Photos of a face on a surface that is turned in front of a camera: a print that is held flat or bent, or a
-// simple model of a head. For tests and measurements of the liveness check; nothing that ships is made from
-// it.
+// Draws a photo of a face on a surface that is turned in front of a camera: a flat or bent print, or a simple model of
+// a head. For tests and measurements of the live check only.
 
 /**
- * A surface maps a point of the photo, in distances between the eyes from their midpoint (x to the right of
- * the photo, y down), to a point in space (z towards the camera).
+ * A surface maps a point of the photo to a point in space (z towards the camera). Points of the photo are measured from
+ * the midpoint of the eyes, in distances between the eyes: x to the right, y down.
  */
 export const surfaces = {
   flat: () => (x, y) => [x, y, 0],
-  /** Paper on a cylinder about the vertical axis. `radius` in distances between the eyes. */
+  /** Paper on a cylinder with a vertical axis. `radius` is in distances between the eyes. */
   bentVertical: (radius) => (x, y) => [radius * Math.sin(x / radius), y, radius * (Math.cos(x / radius) - 1)],
   bentHorizontal: (radius) => (x, y) => [
     x,
     radius * Math.sin(y / radius),
     radius * (Math.cos(y / radius) - 1),
   ],
-  /** An ellipsoid with a nose: a mean head has its tip 45 mm in front of the outer corners of eyes that are 63 mm apart. */
+  /** An ellipsoid with a nose, whose tip is 45 mm in front of the outer eye corners if the eyes are 63 mm apart. */
   head: () => (x, y) => {
     const inside = Math.max(0.02, 1 - (x / 1.25) ** 2 - ((y - 0.35) / 1.95) ** 2);
     const skull = 1.5 * (Math.sqrt(inside) - 1);
@@ -24,18 +23,17 @@ export const surfaces = {
   },
 };
 
-/** Maximum distance of the surfaces from the midpoint of the eyes, in distances between them. */
+/** Extent of the surfaces from the midpoint of the eyes, in distances between the eyes. */
 const reach = { left: -2.2, right: 2.2, top: -2.3, bottom: 3 };
 const cells = 72;
 
-/** Distance of the camera: half a metre in front of eyes that are 63 mm apart. */
+/** Distance of the camera in distances between the eyes: half a metre if the eyes are 63 mm apart. */
 const camera = 8;
 
 /**
- * Draws `photo` (RGB: data, width, height), whose eyes are at `eyes` ([right, left] of the person), on a
- * surface that is turned by `yaw` and `pitch` degrees (positive as in a response: to the person's own left,
- * upwards), into an image of `width` × `height`. `scale`: pixels between the eyes; `shift`: offset of their
- * midpoint, in pixels, from the usual place.
+ * Draws `photo` (RGB: data, width, height) on a turned surface, into an image of `width` × `height`. `eyes`: positions
+ * of the eyes in the photo ([right, left] of the person). `yaw`, `pitch`: angles in degrees with the API's signs (to
+ * the person's own left, upwards). `scale`: pixels between the eyes. `shift`: offset of the eyes' midpoint in pixels.
  */
 export function drawTurned(
   photo,
@@ -52,8 +50,7 @@ export function drawTurned(
   const project = (x, y) => {
     const [px, py, pz0] = surface(x, y);
     const pz = pz0 - pivot;
-    // Turns about the vertical axis, then about the horizontal one. The person's left is the right of the
-    // image.
+    // Turns about the vertical axis, then about the horizontal one. The person's left is on the right of the image.
     const [x1, z1] = [px * Math.cos(a) + pz * Math.sin(a), -px * Math.sin(a) + pz * Math.cos(a)];
     const [y2, z2] = [py * Math.cos(b) + z1 * Math.sin(b), -py * Math.sin(b) + z1 * Math.cos(b)];
     const depth = z2 + pivot;
@@ -82,7 +79,7 @@ export function drawTurned(
   return out;
 }
 
-/** Only the front is drawn: the back of paper is white, and that of a head is invisible. */
+/** Draws a triangle if its front is visible. */
 function drawTriangle(photo, out, depths, a, b, c) {
   const [ax, ay] = a.to;
   const [bx, by] = b.to;
@@ -118,7 +115,7 @@ function drawTriangle(photo, out, depths, a, b, c) {
   }
 }
 
-/** Interpolates bilinearly; outside the photo its nearest pixel counts. */
+/** Interpolates bilinearly. Outside the photo, uses the nearest pixel. */
 function copyPixel({ data, width, height }, x, y, to, at) {
   const cx = Math.min(width - 1.001, Math.max(0, x));
   const cy = Math.min(height - 1.001, Math.max(0, y));
@@ -132,12 +129,12 @@ function copyPixel({ data, width, height }, x, y, to, at) {
   }
 }
 
-/** Adds camera noise of up to `most` in each channel, the same for the same `frame`. */
-export function addNoise({ data }, frame, most = 9) {
+/** Adds camera noise of up to `max` in each channel, the same for the same `frame`. */
+export function addNoise({ data }, frame, max = 9) {
   let state = Math.imul(frame + 1, 0x9e3779b9);
   for (let i = 0; i < data.length; i++) {
     state = (Math.imul(state, 1664525) + 1013904223) | 0;
-    const value = data[i] + ((state >>> 16) % (2 * most + 1)) - most;
+    const value = data[i] + ((state >>> 16) % (2 * max + 1)) - max;
     data[i] = Math.min(255, Math.max(0, value));
   }
 }

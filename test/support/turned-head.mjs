@@ -1,11 +1,10 @@
-// Frames of a head that turns, made from one sample photo: a camera's view of a simple model of a head, or of
-// a print.
+// Makes frames of a turning head from one sample photo: a camera's view of a simple model of a head, or of a print.
 import sharp from 'sharp';
 import { cutOuts } from './portraits.mjs';
 import { addNoise, drawTurned, surfaces } from './surface.mjs';
 
 /**
- * The crop to use; its eyes, [right, left] of the person, as shares of its side; and the turn that makes it
+ * The crop to use, its eyes ([right, left] of the person) as shares of its side, and the turn that makes the person
  * look straight.
  */
 const person = {
@@ -17,12 +16,12 @@ const person = {
   straight: { yaw: 9, pitch: -8 },
 };
 
-/** The photo itself. */
+/** Returns the photo of the person as a sharp image. */
 export const sitter = () => cutOuts()[person.cutOut];
 
 const size = { width: 480, height: 360, scale: 62 };
 
-/** JPEG frames, one for each pose in degrees: { yaw, pitch }. `surface`: of `surfaces`. */
+/** Returns a JPEG frame for each pose ({ yaw, pitch } in degrees). `surface`: a result of `surfaces`. */
 export async function turnedFrames(poses, { surface = surfaces.head(), quality = 90 } = {}) {
   const side = 480;
   const { data } = await sitter()
@@ -34,7 +33,7 @@ export async function turnedFrames(poses, { surface = surfaces.head(), quality =
   const at = person.eyes.map((point) => point.map((share) => share * side));
   return Promise.all(
     poses.map(async ({ yaw = 0, pitch = 0 }, i) => {
-      // A hand or a head never holds quite still, and no two frames have the same light.
+      // Adds small movements, because a hand or a head is never still, and changes of light.
       const shift = [2 * Math.sin(5 * i), 2 * Math.cos(3 * i)];
       const sway = { yaw: 1.5 * Math.sin(4 * i), pitch: 1.2 * Math.cos(5 * i) };
       const turn = {
@@ -53,7 +52,7 @@ export async function turnedFrames(poses, { surface = surfaces.head(), quality =
 const turns = { left: [1, 0], right: [-1, 0], up: [0, 1], down: [0, -1] };
 
 /**
- * Poses of a head that follows a challenge: straight, then to each step and back. `yaw`, `pitch`: maximum
+ * Returns the poses of a head that follows a challenge: straight, then to each step and back. `yaw`, `pitch`: maximum
  * angles in degrees.
  */
 export function posesOf(steps, { yaw = 24, pitch = 23 } = {}) {

@@ -3,10 +3,10 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { chunk, expectProblem, lastChunk, photoForm, RawClient } from '../server/support/client.ts';
 import { TestServer, transport } from '../server/support/server.ts';
 
-/** Limits on connections, and how connections end. */
+/** Tests limits on connections, and how connections end. */
 
 const body = photoForm();
-/** Shared by the tests that neither end it nor count all of its connections. */
+/** A server for the tests that neither stop it nor count all its connections. */
 const server = await TestServer.forFile({ gate: 'open' });
 
 function connect(server: TestServer): RawClient {
@@ -15,7 +15,7 @@ function connect(server: TestServer): RawClient {
   return client;
 }
 
-test('closes connections beyond the limit of open files, and serves the others', async () => {
+test('closes connections above the limit of open files, and serves the others', async () => {
   const server = await TestServer.forTest({ under: ['prlimit', '--nofile=200:200'] });
   const [warning] = server.stderr.filter((line) => line.includes('open files'));
   const { max_connections: connections } = JSON.parse(warning!);
@@ -33,7 +33,7 @@ test('closes an idle admin connection for a probe', async () => {
   const requestHeaders = 'GET /readyz HTTP/1.1\r\nhost: localhost\r\n\r\n';
   const idle = Array.from({ length: 40 }, () => new RawClient(port));
   onTestFinished(() => idle.forEach(({ socket }) => void socket.destroy()));
-  // Every other one has sent a request and is kept alive.
+  // Every second connection has sent a request and is kept alive.
   for (const client of idle.filter((_item, at) => at % 2 === 0)) client.write(requestHeaders);
   for (const client of idle.slice(0, 8)) await client.closed;
   const late = idle.at(-1)!;
@@ -44,7 +44,7 @@ test('closes an idle admin connection for a probe', async () => {
 
 const testOnUws = transport === 'node' ? () => {} : test;
 
-testOnUws('that are idle end on µWS well before those kept for 20 s', async () => {
+testOnUws('closes idle connections on µWS well before a keep-alive timeout of 20 s', async () => {
   const [server, patient] = await Promise.all([
     TestServer.forTest(),
     TestServer.forTest({ env: { FACEMATCH_HTTP: 'node', FACEMATCH_KEEP_ALIVE_S: '20' } }),
@@ -67,14 +67,14 @@ test('completes pending uploads at shutdown, and rejects later requests without 
   const kept = connect(server);
   kept.write(server.getRequest());
   await kept.response();
-  // Their connections are established, and nothing has arrived on them.
+  // The connections are established, and no data has arrived.
   const silent = Array.from({ length: 5 }, () => connect(server));
   await Promise.all(silent.map(({ socket }) => once(socket, 'connect')));
   await server.metricBecomes('facematch_requests_in_flight', 1);
   server.child.kill('SIGTERM');
   await server.line(server.stderr, /shutting down/);
 
-  // Large enough to be still in transit when it is rejected.
+  // This body is so large that it is still in transit when it is rejected.
   const large = Buffer.concat([Buffer.from(server.lengthHeaders(8_000_000)), Buffer.alloc(8_000_000)]);
   kept.write(server.getRequest());
   for (const client of silent) client.write(large);
@@ -101,7 +101,7 @@ describe('a body that does not arrive', async () => {
     ['completely', server.lengthHeaders(body.length + 10), body, /^The .* ended, .* 10 bytes more/],
     ['to its last chunk', server.chunkedHeaders(), chunk(body), /^The .* ended, .* the last chunk/],
   ])(
-    'gets an explanation if it does not arrive %s, and dripping keeps no connection',
+    'gets an explanation if it does not arrive %s, and dripping does not keep the connection open',
     { timeout: 120_000 },
     async (_what, requestHeaders, bytes, detail) => {
       const client = connect(server);
@@ -114,7 +114,7 @@ describe('a body that does not arrive', async () => {
   );
 });
 
-test('treats a client that closes its sending side after its request as gone', async () => {
+test('treats a client that closes its sending side after its request as disconnected', async () => {
   server.gate.close();
   const client = connect(server);
   client.write(server.photoRequest({ 'x-request-id': 'half' }));
@@ -129,7 +129,7 @@ test('treats a client that closes its sending side after its request as gone', a
 test.each([
   ['large', '/API/v1.0/openapi.json', 20],
   ['small', '/nowhere', 400],
-])('survives clients that leave before %s responses', async (_size, path, count) => {
+])('continues after clients that disconnect before %s responses', async (_size, path, count) => {
   for (let round = 0; round < 100; round++) {
     const { socket } = connect(server);
     await once(socket, 'connect');

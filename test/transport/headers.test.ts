@@ -3,9 +3,9 @@ import { chunk, lastChunk, paths, photoForm, RawClient, twoPhotos } from '../ser
 import { TestServer, transport } from '../server/support/server.ts';
 
 /**
- * Request headers and framings as networks, proxies and clients send them, on the current HTTP server;
- * vitest.config.ts runs the same on the others. docs/uws-lifecycle.md has the table "What µWS does not take".
- * Also CORS, and the listener for operators.
+ * Tests request headers and framings as networks, proxies and clients send them, on the current HTTP server.
+ * vitest.config.ts runs the same tests on the others; docs/uws-lifecycle.md lists what µWS does not accept. Also tests
+ * CORS and the admin listener.
  */
 
 const server = await TestServer.forFile({
@@ -21,7 +21,7 @@ const get = (lines = '', version = '1.1') =>
 const fields = (count: number) => Array.from({ length: count }, (_item, at) => `x-${at}: 1\r\n`).join('');
 const cookie = (length: number) => `cookie: ${'c'.repeat(length)}\r\n`;
 
-/** Writes in pieces as Ethernet delivers them, each in a separate packet. */
+/** Writes pieces of the size of Ethernet frames, each in a separate packet. */
 async function writePieces(client: RawClient, text: string): Promise<void> {
   client.socket.setNoDelay(true);
   for (let at = 0; at < text.length && !client.socket.destroyed; at += 1400) {
@@ -30,7 +30,7 @@ async function writePieces(client: RawClient, text: string): Promise<void> {
   }
 }
 
-/** Resolves to the first status that is final, or to undefined if the connection ends without one. */
+/** Resolves to the first final status, or to undefined if the connection ends without one. */
 async function statusOf(client: RawClient): Promise<number | undefined> {
   const status = () => Number(/^HTTP\/1\.1 ([2-5]\d\d)/m.exec(client.text)?.[1] ?? 0);
   await Promise.race([client.closed, client.until(() => status() > 0)]);
@@ -49,8 +49,8 @@ describe('request headers', () => {
     ['with a folded line', get('x: 1\r\n 2\r\n'), everywhere(400)],
     ['with an empty line before it', `\r\n${get()}`, { node: 200, uws: undefined }],
     ['without Host', get().replace(/host: .*\r\n/, ''), everywhere(400)],
-    ['with two fields Host', get('Host: b\r\n'), everywhere(400)],
-    ['that asks for another protocol', get('connection: upgrade\r\nupgrade: h2c\r\n'), everywhere(200)],
+    ['with two Host headers', get('Host: b\r\n'), everywhere(400)],
+    ['with an upgrade to another protocol', get('connection: upgrade\r\nupgrade: h2c\r\n'), everywhere(200)],
     ['of CONNECT', 'CONNECT a:443 HTTP/1.1\r\nhost: a\r\n\r\n', { node: 405, uws: 505 }],
     ['of TLS', '\x16\x03\x01\x02\0\x01\0\r\n\r\n', { node: 400, uws: 505 }],
     ['with two framings', server.chunkedHeaders({ 'content-length': '5' }) + lastChunk, everywhere(400)],
@@ -93,12 +93,12 @@ describe('a chunked body', () => {
   });
 
   test.each<[what: string, bytes: Buffer, statuses: Statuses]>([
-    ['with an extension', upload(`${size};a="b"\r\n`, lastChunk), { node: 200, uws: 400 }],
-    ['with a trailer', upload(`${size}\r\n`, '0\r\nx: 1\r\n\r\n'), { node: 200, uws: 505 }],
-    ['with a bare LF behind a size', upload(`${size}\n`, lastChunk), { node: 400, uws: 200 }],
-    ['of no size', upload('zz\r\n', lastChunk), everywhere(400)],
+    ['an extension', upload(`${size};a="b"\r\n`, lastChunk), { node: 200, uws: 400 }],
+    ['a trailer', upload(`${size}\r\n`, '0\r\nx: 1\r\n\r\n'), { node: 200, uws: 505 }],
+    ['a bare LF after a size', upload(`${size}\n`, lastChunk), { node: 400, uws: 200 }],
+    ['an invalid size', upload('zz\r\n', lastChunk), everywhere(400)],
   ])(
-    'gets a response if it has %s, and none of it is read as a request',
+    'gets a response if it has %s, and no part of it is read as a request',
     async (_what, bytes, { [transport]: status }) => {
       const client = new RawClient(server.port);
       client.write(bytes);
@@ -124,7 +124,7 @@ test.each(['100-continue', '100-Continue', '100-CONTINUE'])(
   },
 );
 
-test('sends the response on node:http if bytes after a body are no request', async () => {
+test('sends the response on node:http even if the bytes after the body are not a request', async () => {
   const client = new RawClient(server.port);
   client.write(Buffer.concat([server.photoRequest(), Buffer.from('\0 behind\r\n\r\n')]));
   expect(await statusOf(client)).toBe(transport === 'node' ? 200 : 505);
@@ -150,23 +150,23 @@ describe('a page of another origin', () => {
     });
   });
 
-  const longest = `${Array.from({ length: 256 }, (_item, at) => `x-header-${1000 + at}-x`).join()}y`;
+  const longList = `${Array.from({ length: 256 }, (_item, at) => `x-header-${1000 + at}-x`).join()}y`;
   test.each([
-    ['what its libraries add', 'baggage,cache-control,tracestate,x-api-key,x-requested-with'],
+    ['the headers that its libraries add', 'baggage,cache-control,tracestate,x-api-key,x-requested-with'],
     ['names with blanks around them, or none between commas', " x-a ,, X_b!#$%&'*+.^`|~9\t,"],
-    ['as much as is taken', longest],
-    ['more than is taken', `${longest}x`, own],
-    ['what is no name', 'x-api-key,x a', own],
-    ['what is no name anywhere', 'x-api-key,"x"', own],
+    ['a list of the maximum length', longList],
+    ['a list that is too long (gets the defaults)', `${longList}x`, own],
+    ['an invalid name (gets the defaults)', 'x-api-key,x a', own],
+    ['a quoted name (gets the defaults)', 'x-api-key,"x"', own],
     ['nothing', ' ,', own],
-  ])('is allowed to send the headers it asks for: %s', async (_what, asked, expected = asked) => {
+  ])('is allowed to send the headers that it requests: %s', async (_what, asked, expected = asked) => {
     const { status, headers } = await preflight('https://app.example', asked);
     const names = expected.split(',').map((name) => name.trim());
     const allowed = headers.get('access-control-allow-headers');
     expect([status, allowed]).toEqual([204, names.filter(Boolean).join(', ')]);
   });
 
-  test('reads responses and rejections alike', async () => {
+  test('may read responses and rejections', async () => {
     const headers = { origin: 'https://app.example' };
     const responses = [
       await server.match(twoPhotos(), { headers }),
@@ -187,7 +187,7 @@ describe('a page of another origin', () => {
     expect(response.headers.get('access-control-allow-headers')).toBeNull();
   });
 
-  test('is absent from responses to requests without an origin, except for Vary', async () => {
+  test('gets CORS headers only if it sends an Origin; otherwise responses have only Vary', async () => {
     const { headers } = await server.match(twoPhotos());
     expect(headers.get('access-control-allow-origin')).toBeNull();
     expect(headers.get('vary')).toBe('Origin');

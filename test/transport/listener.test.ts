@@ -7,7 +7,7 @@ import { UnreadResponses } from '../../src/http/unread.ts';
 import { chooseTransport } from '../../src/server/listeners.ts';
 import { transport } from '../server/support/server.ts';
 
-/** Listeners of this process, without a server. */
+/** Tests listeners of this process, without a server. */
 
 const open = () =>
   chooseTransport(transport).open({
@@ -29,7 +29,7 @@ async function connected({ port }: Listening) {
   return socket;
 }
 
-test('does nothing when a closed listener is asked to stop listening, as a shutdown out of time does', async () => {
+test('ignores a stop of a closed listener, as after the shutdown timeout', async () => {
   for (let round = 0; round < 10; round++) {
     const closed = await open();
     closed.close();

@@ -16,7 +16,7 @@ import { newFolder } from '../support/folder.ts';
 import { surfaces } from '../support/surface.mjs';
 import { posesOf, sitter, turnedFrames } from '../support/turned-head.mjs';
 
-/** A liveness check: a challenge, and frames of a head that moves as requested. */
+/** Tests the live check: a challenge, and frames of a head that moves as requested. */
 
 const scopes = ['match:live'] as const;
 const home = new Home();
@@ -32,13 +32,13 @@ const env = {
   FACEMATCH_ENDPOINTS,
   FACEMATCH_AUDIT_LOG: audit,
   FACEMATCH_EMBEDDING_CACHE_SIZE: '200',
-  // Sixteen frames take long on a busy machine.
+  // Sixteen frames take a long time on a busy machine.
   FACEMATCH_DEADLINE_MS: '60000',
 };
 const server = await TestServer.forFile({ env }, home);
 
 const reference: Buffer = await sitter()!.png().toBuffer();
-/** Frames of each sequence are made once. */
+/** Cache of the frames of each sequence. */
 const made = new Map<string, Promise<Buffer[]>>();
 function framesOf(steps: readonly string[]): Promise<Buffer[]> {
   const frames = made.get(steps.join()) ?? turnedFrames(posesOf(steps));
@@ -50,7 +50,7 @@ const getChallenge = (key = keys.one, from = server) => from.send({ path: paths.
 const response = (fields: Fields, key = keys.one, to = server): Promise<TestResponse> =>
   to.match(fields, { path: paths.live, key });
 
-/** Requests a challenge with these steps: they are drawn at random, so it may take a few. */
+/** Requests challenges until one has these steps, which are random. */
 async function challengeFor(...wanted: string[]): Promise<string> {
   for (;;) {
     const { body } = await getChallenge();
@@ -74,7 +74,7 @@ test('issues a challenge with steps of both axes, an expiry, and the number of f
 });
 
 describe('a head that moves as requested', () => {
-  test('is verified, as a form and as JSON, once', async () => {
+  test('is verified once, as a form and as JSON', async () => {
     const { challenge, steps } = (await getChallenge()).body;
     const frame = await framesOf(steps);
     const { status, body } = await response({ challenge, frame, image2: reference });
@@ -102,7 +102,7 @@ describe('a head that moves as requested', () => {
     expect(sent.body).toMatchObject({ verified: true, steps: body.steps });
   });
 
-  test('passes in fast mode by the same angles', async () => {
+  test('passes in fast mode with the same angles', async () => {
     const steps = ['left', 'up'];
     const frame = await framesOf(steps);
     const ask = async (accuracy_mode: string) => {
@@ -143,7 +143,7 @@ describe('a head that moves as requested', () => {
   });
 });
 
-test('reports a print that is held flat, and turned, as not live', async () => {
+test('reports a flat print that is turned as not live', async () => {
   const challenge = await challengeFor('left', 'up');
   const frame = await turnedFrames(posesOf(['left', 'up']), { surface: surfaces.flat() });
   const { body } = await response({ challenge, frame, image2: reference });
@@ -164,7 +164,7 @@ describe('a rejected challenge', () => {
     for (const text of [forged, 'x', 'A'.repeat(513), challenge + challenge])
       expect(await reasonFor(text)).toEqual([400, 'invalid_challenge', 'malformed']);
     expect(await reasonFor(challenge, keys.two)).toEqual([400, 'invalid_challenge', 'other_key']);
-    // The rejection did not use it up.
+    // The rejection did not use up the challenge.
     expect(await reasonFor(challenge)).toEqual([200, undefined, undefined]);
   });
 
@@ -172,7 +172,7 @@ describe('a rejected challenge', () => {
     const own = new Home();
     const key = own.key({ scopes });
     const file = join(newFolder(), 'clock.mjs');
-    // The server's clock advances by a minute with each request.
+    // Each call of the server's clock advances it by 5 s.
     writeFileSync(file, 'const now = Date.now; let calls = 0; Date.now = () => now() + 5000 * calls++;\n');
     const later = await TestServer.forTest({ env: { FACEMATCH_ENDPOINTS }, node: ['--import', file] }, own);
     const { body } = await getChallenge(key, later);
@@ -185,12 +185,12 @@ describe('a match/live request', () => {
   test.each<[string, (frames: Buffer[]) => Fields, object]>([
     ['without a challenge', (frame) => ({ frame }), { code: 'missing_field', field: 'challenge' }],
     [
-      'with an empty one',
+      'with an empty challenge',
       (frame) => ({ challenge: '', frame }),
       { code: 'missing_field', field: 'challenge' },
     ],
     [
-      'with two',
+      'with two challenges',
       (frame) => ({ challenge: ['a', 'b'], frame }),
       { code: 'duplicate_field', field: 'challenge' },
     ],
@@ -201,7 +201,7 @@ describe('a match/live request', () => {
       { code: 'invalid_field', field: 'frame', expected: '6 to 16 images' },
     ],
     [
-      'with seventeen',
+      'with seventeen frames',
       (frames) => ({ challenge: 'x', frame: Array(17).fill(frames[0]) }),
       { code: 'too_many_images', limit: 16 },
     ],
@@ -210,7 +210,7 @@ describe('a match/live request', () => {
     expect(await response({ ...fields, image2: reference })).toMatchObject({ status: 400, body });
   });
 
-  test('is rejected as JSON if the challenge is not text, or the frames are not a list', async () => {
+  test('is rejected as JSON if the challenge is not a string, or the frames are not a list', async () => {
     const frame = reference.toString('base64');
     const wrong: [object, string][] = [
       [{ challenge: 7, frame: [frame], image2: [frame] }, 'challenge'],
@@ -230,11 +230,11 @@ describe('a match/live request', () => {
     expect([status, body.errors]).toEqual([422, [{ field: 'frame', code: 'no_face_found', index: 3 }]]);
   });
 
-  test('costs a token for each image beyond the second, and leaves the challenge unused if tokens are lacking', async () => {
+  test('costs a token for each image beyond the second, and does not use the challenge without enough tokens', async () => {
     const { challenge, steps } = (await getChallenge(keys.limited)).body;
     const frame = await framesOf(steps);
     expect(frame).toHaveLength(16);
-    // One of 18 tokens is gone, because the first token of a request is not returned.
+    // One of 18 tokens is used, because the first token of a request is not returned.
     const dear = await response({ challenge, frame, image2: Array(3).fill(reference) }, keys.limited);
     expect(dear.status).toBe(429);
     const { status, headers, body } = await response({ challenge, frame, image2: reference }, keys.limited);
@@ -242,7 +242,7 @@ describe('a match/live request', () => {
     expect(headers.get('ratelimit')).toContain('r=0');
   });
 
-  test('leaves the server working if it breaks off in the middle', async () => {
+  test('does not disturb the server if it is aborted halfway', async () => {
     const challenge = await challengeFor('left', 'up');
     const frame = await framesOf(['left', 'up']);
     const bytes = formBytes({ challenge, frame, image2: reference });
@@ -263,7 +263,7 @@ describe('a match/live request', () => {
 });
 
 describe('a challenge with several replicas', () => {
-  test.skipIf(!redisInstalled)('accept a challenge of another replica once', async () => {
+  test.skipIf(!redisInstalled)('is accepted once, by any replica', async () => {
     const redis = await TestRedis.start();
     onTestFinished(() => redis.kill());
     const shared = new Home();

@@ -17,8 +17,8 @@ import {
 import { Home, idOf, TestServer } from '../server/support/server.ts';
 
 /**
- * The order in which requests are checked, what is reported about keys, and every limit at its value and one
- * past it; contract.test.ts provokes each code separately.
+ * Tests the order in which requests are checked, the responses about keys, and every limit at its value and one past
+ * it. contract.test.ts tests each code separately.
  */
 
 const maxBody = 3_000_000;
@@ -31,7 +31,7 @@ const keys = {
   limited: home.key({ rate: 0.001, burst: 1 }),
 };
 revokeKey(home.keysFile, idOf(keys.revoked));
-/** Keys by the scope that each lacks; each has all others. */
+/** Keys by the one scope that each lacks. */
 const without = new Map<string, string>(
   scopes.map((scope) => [scope, home.key({ scopes: scopes.filter((one) => one !== scope) })]),
 );
@@ -42,12 +42,12 @@ const env = {
 const server = await TestServer.forFile({ env }, home);
 
 describe('the order of checks', () => {
-  // Each row is wrong in every step from its own on; the response reports that step, before the body is sent.
+  // Each row fails at its step and at all later ones. The response reports the first, before the body is sent.
   const wrong = { 'content-type': 'text/plain', 'content-length': String(maxBody + 1) };
   const keyless = { ...wrong, 'x-api-key': undefined };
   const advanced = `POST ${paths.advanced} HTTP/1.1`;
   test.each<[what: string, headers: Record<string, string | undefined>, code: ErrorCode, line?: string]>([
-    ['route before all', keyless, 'not_found', 'POST /nowhere HTTP/1.1'],
+    ['route before everything', keyless, 'not_found', 'POST /nowhere HTTP/1.1'],
     ['method before key', keyless, 'method_not_allowed', `PUT ${paths.match} HTTP/1.1`],
     ['key before length', keyless, 'missing_api_key'],
     ['key before scope', { ...wrong, 'x-api-key': 'fm_wrong' }, 'invalid_api_key', advanced],
@@ -55,8 +55,8 @@ describe('the order of checks', () => {
     ['rate before length', { ...wrong, 'x-api-key': keys.limited }, 'rate_limit_exceeded'],
     ['length before type', wrong, 'body_too_large'],
     ['type before form', { ...wrong, 'content-length': '100000' }, 'unsupported_media_type'],
-  ])('%s', async (_what, headers, code, line) => {
-    // The poor key's one token, if it still has it.
+  ])('checks the %s', async (_what, headers, code, line) => {
+    // Uses the limited key's only token, if it is left.
     await server.getModels({ key: keys.limited });
     expectProblem(await server.sendRaw(server.requestHeaders(headers, line)), code);
   });
@@ -77,7 +77,7 @@ describe('a key', () => {
     },
   );
 
-  test('gets the same invalid_api_key response if unknown, revoked, expired, garbled or doubled', async () => {
+  test('gets the same invalid_api_key response if it is unknown, revoked, expired, malformed or duplicate', async () => {
     const unknown = server.key.replace(/.$/, (last) => (last === 'x' ? 'y' : 'x'));
     const wrong = [
       ...[unknown, keys.revoked, keys.expired, 'x', 'fm__', `${server.key}, ${server.key}`],
@@ -113,13 +113,13 @@ describe('body sizes', () => {
   });
 
   test('allows a JSON body a third more, plus 64 KiB, so that the same images fit', async () => {
-    const most = (maxBody / 3) * 4 + 64 * 1024;
+    const max = (maxBody / 3) * 4 + 64 * 1024;
     const headers = { 'content-type': 'application/json' };
     const frame = '{"filler":""}';
-    const body = frame.replace('""', `"${'A'.repeat(most - frame.length)}"`);
+    const body = frame.replace('""', `"${'A'.repeat(max - frame.length)}"`);
     expectProblem(await server.send({ body, headers }), 'missing_field', { field: 'image1' });
     const rejected = await server.send({ body: `${body} `, headers });
-    expectProblem(rejected, 'body_too_large', { limit_bytes: most });
+    expectProblem(rejected, 'body_too_large', { limit_bytes: max });
   });
 
   test('rejects a chunked body as body_too_large at the first byte beyond the limit', async () => {

@@ -8,8 +8,8 @@ import { connectTls, formType, paths, photoForm, RawClient } from '../server/sup
 import { TestServer } from '../server/support/server.ts';
 
 /**
- * The service uses TLS itself. The other files of this folder cover plain connections; this one has a few of
- * each kind.
+ * Tests a server that uses TLS itself. The other files of this folder test plain connections; this file repeats a few
+ * tests of each kind.
  */
 
 let server: TestServer;
@@ -34,7 +34,7 @@ describe.skipIf(!hasOpenssl)('a server with a certificate', () => {
     expect((await fetch(`${server.adminOrigin}/readyz`)).status).toBe(200);
   });
 
-  test('sends its certificate whatever name the client asks for', async () => {
+  test('sends its certificate for any server name that the client requests', async () => {
     for (const servername of ['localhost', 'elsewhere.example']) {
       const socket = await connectTls(server.port, { servername });
       expect(socket.getPeerCertificate().subject.CN).toBe('one');
@@ -90,8 +90,8 @@ describe.skipIf(!hasOpenssl)('a server with a certificate', () => {
   });
 
   test.each([
-    ['a wrong key', 'wrong', 401],
-    ['the body is too large', undefined, 413],
+    ['an invalid key', 'wrong', 401],
+    ['a body that is too large', undefined, 413],
   ])("delivers a rejection before the body to undici and Node's https: %s", async (_what, key, status) => {
     const bytes = Buffer.alloc(25_000_000, 120);
     const headers = { 'x-api-key': key ?? server.key, 'content-type': 'application/octet-stream' };
@@ -102,14 +102,14 @@ describe.skipIf(!hasOpenssl)('a server with a certificate', () => {
     await dispatcher.close();
     const all = { ...headers, 'content-length': bytes.length };
     const outgoing = httpsRequest(url, { method: 'POST', ca, headers: all });
-    // After the response both ends close, and TLS may still have to send to a closed one.
+    // After the response, both sides close, and TLS may still have to send to a closed connection.
     outgoing.on('error', () => {});
     outgoing.end(bytes);
     const [response] = await once(outgoing, 'response');
     expect(response.resume().statusCode).toBe(status);
   });
 
-  test('closes a handshake that never ends, without blocking others', async () => {
+  test('closes a connection whose handshake never ends, without blocking others', async () => {
     const silent = connectPlain(server.port, '127.0.0.1');
     await once(silent, 'connect');
     silent.write(Buffer.from([22, 3, 1, 2, 0, 1]));

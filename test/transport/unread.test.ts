@@ -12,12 +12,12 @@ import { transport } from '../server/support/server.ts';
 import { newFolder } from '../support/folder.ts';
 
 /**
- * Responses that their clients do not read, or read late: listeners of this process, whose responses are
- * larger than the server's.
+ * Tests responses that clients do not read, or read late, with listeners of this process whose responses are larger
+ * than the server's.
  */
 
 const MiB = 1024 * 1024;
-/** Exceeds what a kernel buffers for a connection. */
+/** Exceeds the kernel's buffers for a connection. */
 const size = 12 * MiB;
 const document = Buffer.alloc(size, 'document\n');
 
@@ -63,7 +63,7 @@ describe.each([
     const pieces: Buffer[] = [];
     let missing = size;
     for await (const piece of socket) {
-      // The first has all headers.
+      // The first piece contains all headers.
       if (pieces.length === 0) missing += piece.indexOf('\r\n\r\n') + 4;
       pieces.push(piece);
       missing -= piece.length;
@@ -77,7 +77,7 @@ describe.each([
     return Promise.all(Array.from({ length: count }, () => ask(path)));
   }
 
-  test('takes no memory for a document, however many clients wait for it', async () => {
+  test('uses no memory for a document, however many clients wait for it', async () => {
     const before = process.memoryUsage().rss;
     await readsNothingOf(40, '/document');
     expect(process.memoryUsage().rss - before).toBeLessThan((40 * size) / 4);
@@ -87,17 +87,21 @@ describe.each([
   test.each([
     ['after a request without a body', '/document', '\r\n'],
     ['after a body of a known length', '/document', 'Content-Length: 5\r\n\r\nhello'],
-    ['after a body in chunks', '/document', 'Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n'],
-    ['before its body has come', '/document', `Content-Length: ${4 * MiB}\r\n\r\nhello`],
-    ['before its chunks have come', '/document', 'Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n'],
-    ['where the client closes', '/document', 'Connection: close\r\n\r\n'],
-    ['where the client closes and says more', '/document', 'Connection: close, TE\r\n\r\n'],
-    ['where the server closes', '/document?close', '\r\n'],
+    ['after a chunked body', '/document', 'Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n'],
+    ['before its body has arrived', '/document', `Content-Length: ${4 * MiB}\r\n\r\nhello`],
+    ['before its chunks have arrived', '/document', 'Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n'],
+    ['if the client closes the connection', '/document', 'Connection: close\r\n\r\n'],
+    [
+      'if the client closes the connection, with another option',
+      '/document',
+      'Connection: close, TE\r\n\r\n',
+    ],
+    ['if the server closes the connection', '/document?close', '\r\n'],
   ])('sends a document completely to a client that reads late: %s', async (_what, path, rest) => {
     expect((await read(await ask(path, rest))).equals(document)).toBe(true);
   });
 
-  test('sends a response completely to a client that reads late, and holds it until then', async () => {
+  test('sends a response completely to a client that reads late, and keeps it until then', async () => {
     const socket = await ask('/own');
     expect(unread.held_bytes).toBe(size);
     expect((await read(socket)).equals(Buffer.alloc(size, 'x'))).toBe(true);
@@ -105,12 +109,12 @@ describe.each([
     await vi.waitUntil(() => unread.held_bytes === 0, { timeout: 120_000 });
   });
 
-  test('abandons one unread response beyond the total limit, and no document', async () => {
+  test('abandons one unread response above the total limit, and no document', async () => {
     const first = await ask('/own');
     const document = await ask('/document');
     const own = [first, ...(await readsNothingOf(3, '/own'))];
     expect(unread.held_bytes).toBe(3 * size);
-    // The kernel's buffers decide which one it is; test/unit/upload.test.ts covers the order.
+    // Which response it is depends on the kernel's buffers; test/unit/upload.test.ts tests the order.
     const lengths = await Promise.all(own.map(async (socket) => (await read(socket)).length));
     expect(lengths.filter((length) => length < size)).toHaveLength(1);
     expect((await read(document)).length).toBe(size);
@@ -128,7 +132,7 @@ describe.each([
     const socket = await ask('/document', `\r\n${requests}`);
     await once(socket.resume(), 'close');
     expect(served.length).toBeLessThan(50);
-    // node:http takes some KiB for each request that it reads.
+    // node:http uses a few KiB for each request that it reads.
     expect(parsed).toBeLessThan(50);
   });
 });

@@ -14,13 +14,13 @@ import {
 } from '../server/support/client.ts';
 import { Home, TestServer, transport } from '../server/support/server.ts';
 
-/** Covers how bodies arrive, and bodies that arrive late or incompletely. */
+/** Tests how bodies arrive, and bodies that arrive late or incompletely. */
 
 const body = photoForm();
 const home = new Home();
 const otherKey = home.key();
-const impatient = { FACEMATCH_UPLOAD_TIMEOUT_MS: '1500', FACEMATCH_UPLOAD_IDLE_TIMEOUT_S: '1' };
-const env = { ...impatient, FACEMATCH_UPLOAD_MEMORY_BYTES: '40000000' };
+const shortTimeouts = { FACEMATCH_UPLOAD_TIMEOUT_MS: '1500', FACEMATCH_UPLOAD_IDLE_TIMEOUT_S: '1' };
+const env = { ...shortTimeouts, FACEMATCH_UPLOAD_MEMORY_BYTES: '40000000' };
 const server = await TestServer.forFile({ env }, home);
 const whole = server.photoRequest();
 
@@ -56,8 +56,8 @@ test('accepts photos under list names, and rejects a file under an unknown name'
 
 describe('a body', () => {
   test.each([
-    ['in one packet with its head', []],
-    ['cut anywhere, inside its head as well', [3, 60, 300, 301, 100_000]],
+    ['in one packet with its headers', []],
+    ['split anywhere, even in its headers', [3, 60, 300, 301, 100_000]],
   ])('arrives %s', async (_how, places) => {
     client.socket.setNoDelay(true);
     for (const [at, from] of [0, ...places].entries())
@@ -66,7 +66,7 @@ describe('a body', () => {
   });
 
   test.each([1, 7, 1000, 100_000])('arrives in chunks of %i bytes', async (size) => {
-    // Small chunks for the form's headers, which the parser reads closely, and the rest in one.
+    // Sends the form's headers in small chunks, because they are parsed byte by byte, and the rest in one chunk.
     const small = body.subarray(0, Math.min(body.length, size * 200));
     const chunks: Buffer[] = [];
     for (let at = 0; at < small.length; at += size)
@@ -77,7 +77,7 @@ describe('a body', () => {
     expect((await client.response()).body).toMatchObject({ match: true });
   });
 
-  test('is rejected in too many small chunks, and so is JSON', async () => {
+  test('is rejected if it has too many small chunks, as a form and as JSON', async () => {
     const small = Buffer.from('1\r\na\r\n'.repeat(30_000));
     for (const [type, code] of [
       [formType, 'invalid_multipart'],
@@ -121,7 +121,7 @@ describe('a connection', () => {
     expect(responses.map(({ status }) => status)).toEqual([200, 404, 405, 200]);
   });
 
-  test('closes on µWS if a request follows one that still waits; node:http lets it wait', async () => {
+  test('closes on µWS if a request follows a pending one, while node:http queues it', async () => {
     client.write(Buffer.concat([whole, whole]));
     if (transport === 'node') {
       for (const response of await client.responses(2)) expect(response.body).toMatchObject({ match: true });
@@ -133,7 +133,7 @@ describe('a connection', () => {
   });
 
   test.each(['close', 'TE, Close'])(
-    'closes after the response if the client asks for it, and announces it: %s',
+    'closes after the response, with Connection: close, if the client requests it: %s',
     async (connection) => {
       client.write(server.photoRequest({ connection }));
       const response = await client.response();
@@ -159,29 +159,32 @@ describe('a connection', () => {
 test.each<[string, string]>([
   ['two lengths', 'content-length: 5\r\ncontent-length: 6\r\n'],
   ['the same length twice', 'content-length: 5\r\ncontent-length: 5\r\n'],
-  ['a length that is no number', 'content-length: 5x\r\n'],
-  // Sent as the last field, which node:http ignores.
+  ['a length that is not a number', 'content-length: 5x\r\n'],
+  // An empty length is sent as the last header, where node:http ignores it.
   ['an empty length', 'content-length: \r\n'],
   ['an unknown transfer coding', 'transfer-encoding: gzip, chunked\r\n'],
-])('rejects headers with %s and closes, in however many packets they arrive', async (_what, lines) => {
-  const plain = server.requestHeaders({ 'x-note': 'GET /smuggled HTTP/1.1' });
-  const requestHeaders = `${plain.slice(0, -2)}${lines}\r\n`;
-  // The second packet looks like a separate request.
-  const middle = requestHeaders.indexOf('GET /smuggled');
-  for (const places of [[], [middle]]) {
-    const one = new RawClient(server.port);
-    one.socket.setNoDelay(true);
-    const text = `${requestHeaders}GET /smuggled HTTP/1.1\r\nhost: x\r\n\r\n`;
-    for (const [at, from] of [0, ...places].entries()) {
-      await new Promise((written) => one.socket.write(text.slice(from, places[at]), written));
-      await server.metric('facematch_ready');
+])(
+  'rejects headers with %s and closes the connection, in however many packets they arrive',
+  async (_what, lines) => {
+    const plain = server.requestHeaders({ 'x-note': 'GET /smuggled HTTP/1.1' });
+    const requestHeaders = `${plain.slice(0, -2)}${lines}\r\n`;
+    // The second packet looks like a separate request.
+    const middle = requestHeaders.indexOf('GET /smuggled');
+    for (const places of [[], [middle]]) {
+      const one = new RawClient(server.port);
+      one.socket.setNoDelay(true);
+      const text = `${requestHeaders}GET /smuggled HTTP/1.1\r\nhost: x\r\n\r\n`;
+      for (const [at, from] of [0, ...places].entries()) {
+        await new Promise((written) => one.socket.write(text.slice(from, places[at]), written));
+        await server.metric('facematch_ready');
+      }
+      const response = await one.response();
+      expect(response.body).toMatchObject({ status: 400, code: 'invalid_multipart' });
+      await one.closed;
+      expect(one.text).not.toContain('not_found');
     }
-    const response = await one.response();
-    expect(response.body).toMatchObject({ status: 400, code: 'invalid_multipart' });
-    await one.closed;
-    expect(one.text).not.toContain('not_found');
-  }
-});
+  },
+);
 
 test('rejects headers with an ambiguous body length, whatever the body looks like', async () => {
   const fake = Buffer.from('\r\n\r\nGET /smuggled HTTP/1.1\r\nhost: x\r\nx: ');
@@ -199,7 +202,7 @@ describe('a slow sender', () => {
   test.each<[what: string, bytes: Buffer | string]>([
     ['stops', whole.subarray(0, 2000)],
     ['never begins', server.chunkedHeaders()],
-  ])('gets upload_timeout if it %s, and the connection ends', async (_what, bytes) => {
+  ])('gets upload_timeout if it %s, and the connection is closed', async (_what, bytes) => {
     client.write(bytes);
     const response = await client.response();
     expect(response.body).toMatchObject({ status: 408, code: 'upload_timeout' });
@@ -207,7 +210,7 @@ describe('a slow sender', () => {
     await client.closed;
   });
 
-  test('gets upload_timeout if it drips until the whole upload has taken too long', async () => {
+  test('gets upload_timeout if it sends slowly until the whole upload has taken too long', async () => {
     client.write(server.lengthHeaders(body.length));
     let sent = 0;
     const drip = setInterval(() => client.write(body.subarray(sent, ++sent)), 100);
@@ -219,7 +222,7 @@ describe('a slow sender', () => {
 
 test('leaves other keys memory for uploads, and releases its own', async () => {
   client.write(Buffer.concat([Buffer.from(server.lengthHeaders(19_000_000)), Buffer.alloc(18_999_999)]));
-  // The last byte is charged already, because it is in a huge page.
+  // The last byte is already counted, because it is in a huge page.
   await server.metricBecomes('facematch_upload_memory_bytes', 19_000_000);
   const response = await server.sendRaw(server.lengthHeaders(19_000_000));
   expect(response.body).toMatchObject({ status: 503, code: 'overloaded' });
@@ -230,7 +233,7 @@ test('leaves other keys memory for uploads, and releases its own', async () => {
   expect((await server.match(twoPhotos())).status).toBe(200);
 });
 
-describe('a client that leaves', () => {
+describe('a client that disconnects', () => {
   const left = () => server.metric('facematch_requests_total{route="match",status="499",code="client_left"}');
 
   test.each<[when: string, bytes: Buffer | string]>([
@@ -240,7 +243,7 @@ describe('a client that leaves', () => {
       'in the middle of a chunk',
       Buffer.concat([Buffer.from(server.chunkedHeaders()), chunk(body).subarray(0, 5000)]),
     ],
-  ])('releases its memory if it leaves %s', async (_when, bytes) => {
+  ])('releases its memory if it disconnects %s', async (_when, bytes) => {
     const before = await left();
     client.write(bytes);
     await server.metricBecomes('facematch_requests_in_flight', 1);
@@ -251,7 +254,7 @@ describe('a client that leaves', () => {
     expect(await server.metric('facematch_queue_depth')).toBe(0);
   });
 
-  test('does no harm while its rejected body is discarded', async () => {
+  test('does not disturb the server while its rejected body is discarded', async () => {
     client.write(server.chunkedHeaders({ 'content-type': 'text/plain' }));
     expect((await client.response()).body).toMatchObject({ code: 'unsupported_media_type' });
     client.write(chunk(body));
@@ -270,23 +273,23 @@ describe('a body after an early response', () => {
     for (; sent < 100 && client.socket.writable; sent++)
       await new Promise((written) => client.socket.write(megabyte, written));
     await client.closed;
-    // 40 MiB, and the contents of the kernel's buffers.
+    // 40 MiB, and the content of the kernel's buffers.
     expect(sent).toBeGreaterThanOrEqual(40);
     expect(sent).toBeLessThan(100);
   });
 
-  test('closes the connection of a client that sends nothing more', async () => {
+  test('closes the connection of a client that stops sending', async () => {
     client.write(server.lengthHeaders(5_000_000, { 'content-type': 'text/plain' }));
     await client.response();
     await client.closed;
   });
 });
 
-test('accepts sixteen photos of 4 MB and one if the operator allows it, as a form and as JSON', async () => {
+test('accepts seventeen photos of 4 MB if the operator allows it, as a form and as JSON', async () => {
   const roomy = await TestServer.forTest({
     env: { FACEMATCH_MAX_BODY_BYTES: '80000000', FACEMATCH_DEADLINE_MS: '60000' },
   });
-  // They have few pixels, because they are analysed.
+  // The photos have few pixels, because they are analysed.
   const large = async (photo: Buffer, index = 0) => {
     const bytes = await sharp(photo).resize(640).jpeg().toBuffer();
     return Buffer.concat([bytes, Buffer.alloc(4_000_000 - bytes.length, index)]);

@@ -26,7 +26,7 @@ const analysis = (width: number): Analysis => ({
   candidates: [],
 });
 
-/** A cache in front of an analysis that returns the text of an image as its width. */
+/** Makes a cache in front of an analysis that returns the length of an image's text as the width. */
 function cached(capacity: number) {
   const analysed: string[] = [];
   const cache = new AnalysisCache(capacity);
@@ -35,7 +35,7 @@ function cached(capacity: number) {
     analysed.push(text);
     if (text === 'damaged') return { ok: false, code: 'image_decode_failed' };
     const found = analysis(text.length);
-    if (text === 'cut short') found.image.search_timed_out = true;
+    if (text === 'timed out') found.image.search_timed_out = true;
     return found;
   }
   const ask = (texts: readonly string[], how = options, owner = 'a') => {
@@ -80,7 +80,7 @@ describe('AnalysisCache', () => {
     expect(analysed).toEqual(['one', 'one']);
   });
 
-  test('analyses an image again for another owner, who must not learn that it was sent', async () => {
+  test('analyses an image again for another owner, so that nobody learns that it was sent before', async () => {
     const { ask, analysed } = cached(8);
     await ask(['one'], options, 'a').done;
     const other = await ask(['one'], options, 'b').done;
@@ -95,7 +95,7 @@ describe('AnalysisCache', () => {
     expect(cache.size).toBe(2);
   });
 
-  test.each(['damaged', 'cut short'])('does not keep an image that is %s', async (text) => {
+  test.each(['damaged', 'timed out'])('does not keep an analysis that is %s', async (text) => {
     const { cache, ask, analysed } = cached(2);
     await ask([text]).done;
     await ask([text]).done;

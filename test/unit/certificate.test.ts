@@ -34,7 +34,7 @@ function rejection(files: Pair): UnusableFile {
     if (error instanceof UnusableFile) return error;
     throw error;
   }
-  throw new Error('The files were taken');
+  throw new Error('The files were accepted');
 }
 
 test('makes relative paths absolute, and returns nothing for no paths', () => {
@@ -44,16 +44,16 @@ test('makes relative paths absolute, and returns nothing for no paths', () => {
 
 describe.skipIf(!hasOpenssl)('a certificate and its key', () => {
   test.each([
-    ['are taken', 0, []],
+    ['valid', 0, []],
     ['expired', 31, [expect.stringMatching(/^the TLS certificate expired at 20.*Z$/)]],
-    ['of the future', -1, [expect.stringMatching(/^the TLS certificate is not valid before 20/)]],
-  ])('return the expiry, and warn if they are expired or not yet valid: %s', (_what, days, expected) => {
+    ['not yet valid', -1, [expect.stringMatching(/^the TLS certificate is not valid before 20/)]],
+  ])('return the expiry, and a warning if they are not valid now: %s', (_what, days, expected) => {
     const { not_after_s, warnings } = readCertificate(pair, now() + days * day_ms);
     expect(Math.round((not_after_s * 1000 - now()) / day_ms)).toBe(30);
     expect(warnings).toEqual(expected);
   });
 
-  test('give a warning if every user may read the key', () => {
+  test('return a warning if every user may read the key', () => {
     const key = file('open.key', contentOf(pair.key));
     chmodSync(key, 0o644);
     const { warnings } = readCertificate({ cert: pair.cert, key }, now());
@@ -65,10 +65,10 @@ describe.skipIf(!hasOpenssl)('a certificate and its key', () => {
     expect(readCertificate({ cert, key: pair.key }, now()).not_after_s).toBeGreaterThan(0);
   });
 
-  // µWS must accept what is accepted here, and vice versa; if none loads, only the kinds are compared.
+  // µWS must accept the same keys. If no µWS loads, only the kinds are compared.
   const uwsLoads = chooseTransport('auto').name === 'uws';
   test.each(Object.keys(keyKinds) as (keyof typeof keyKinds)[])(
-    'are accepted like by µWS, if that loads: %s',
+    'are accepted if µWS accepts them: %s',
     (kind) => {
       const files = makePair(folder, kind.replaceAll(' ', '-'), kind);
       const verdict = (judge: () => unknown) => {
@@ -97,20 +97,32 @@ describe.skipIf(!hasOpenssl)('files that cannot be used', () => {
   const behind = (content: string) => contentOf(other.cert) + content;
 
   test.each<[what: string, files: () => Pair, reason: RegExp]>([
-    ['a key that is not there', () => ({ ...pair, key: join(folder, 'nowhere') }), /KEY does not exist/],
-    ['the two exchanged', () => ({ cert: pair.key, key: pair.cert }), /CERT has no certificate in PEM/],
+    ['a missing key file', () => ({ ...pair, key: join(folder, 'nowhere') }), /KEY does not exist/],
+    [
+      'certificate and key exchanged',
+      () => ({ cert: pair.key, key: pair.cert }),
+      /CERT has no certificate in PEM/,
+    ],
     ['half a certificate', () => changed('cert', (all) => all.slice(0, 300)), /CERT has no certificate/],
-    ['a key after a byte mark', () => changed('key', (all) => `\ufeff${all}`), /KEY begins with a byte/],
+    [
+      'a key after a byte order mark',
+      () => changed('key', (all) => `\ufeff${all}`),
+      /KEY begins with a byte/,
+    ],
     ['a named pipe', () => ({ ...pair, cert: namedPipe(folder) }), /CERT is not a regular file/],
     ['a damaged key', () => changed('key', damage), /KEY has a damaged private key/],
     ['an encrypted key', () => ({ ...pair, key: encryptKey(pair, `${folder}/x.key`) }), /KEY is encrypted/],
-    ['the key of another', () => ({ ...pair, key: other.key }), /KEY has the key of another certificate/],
     [
-      'a certificate behind its signer',
+      'the key of another certificate',
+      () => ({ ...pair, key: other.key }),
+      /KEY has the key of another certificate/,
+    ],
+    [
+      'a certificate after its signer',
       () => changed('cert', behind),
       /KEY belongs to .* not the first in it/,
     ],
-  ])('give a message with the path and the fix: %s', (_what, files, reason) => {
+  ])('throw a message with the path and the fix: %s', (_what, files, reason) => {
     const error = rejection(files());
     expect(error.message.replace(/: the file \S+/, '')).toMatch(reason);
     expect(error.message).toMatch(/^FACEMATCH_TLS_(CERT|KEY): the file .+\. .+\.$/);

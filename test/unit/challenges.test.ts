@@ -10,7 +10,7 @@ import { maxChallenge_characters } from '../../src/endpoints/challenge.ts';
 import { Problem } from '../../src/errors.ts';
 import { steps } from '../../src/scoring/motion.ts';
 
-/** Tokens of liveness challenges: signed, bound to a key, expiring, accepted once. */
+/** Tests the tokens of live check challenges, which are signed, bound to a key, expire, and are accepted once. */
 
 const key = 'AbCdEfGhIjKl';
 const secrets = randomSecrets();
@@ -41,7 +41,7 @@ describe('a token', () => {
     expect(make({ steps: 4 }).issue(key).challenge.length).toBeLessThanOrEqual(maxChallenge_characters);
   });
 
-  test('is rejected with any bit changed, any character missing, and in another spelling', () => {
+  test('is rejected with any bit changed, any character missing, or another encoding of the same bytes', () => {
     const bytes = Buffer.from(challenge, 'base64url');
     for (let bit = 0; bit < 8 * bytes.length; bit++) {
       const forged = Buffer.from(bytes);
@@ -70,7 +70,7 @@ describe('a token', () => {
     expect(reasonOf(() => server.verify(issued.challenge, key))).toBe('malformed');
   });
 
-  test('is rejected as expired if the clock has been set back since', () => {
+  test('is rejected as expired if the clock was set back after it was issued', () => {
     expect(reasonOf(() => challenges.verify(challenge, key, now_ms - 3_600_000))).toBe('expired');
   });
 });
@@ -91,7 +91,7 @@ describe('a challenge', () => {
     expect(await reasonOfUse(challenges.use(issued))).toBeUndefined();
   });
 
-  test('is accepted once by all replicas together, and by none while their store is unreachable', async () => {
+  test('is accepted once among all replicas, and by none while their store is unreachable', async () => {
     const claims = new Set<string>();
     let up = true;
     const shared: SharedClaims = {
@@ -112,7 +112,7 @@ describe('a challenge', () => {
     expect(await reasonOfUse(one.use(next))).toBeUndefined();
   });
 
-  test('takes no memory until it is used, and used ones no more than the limit', async () => {
+  test('uses no memory until it is used, and used challenges stay within the limit', async () => {
     const challenges = make({ capacity: 100 });
     const issued = Array.from({ length: 5000 }, () => challenges.issue(key).challenge);
     expect(new Set(issued).size).toBe(5000);
@@ -122,7 +122,7 @@ describe('a challenge', () => {
     expect(challenges.used).toBe(100);
   });
 
-  /** The wall clock and the monotonic one diverge. */
+  /** Lets the wall clock and the monotonic clock diverge. */
   test('is not accepted twice, however the clock is set, and is forgotten afterwards', async () => {
     vi.useFakeTimers({ toFake: ['Date', 'performance'] });
     onTestFinished(() => void vi.useRealTimers());
@@ -132,12 +132,12 @@ describe('a challenge', () => {
     await challenges.use(issued);
     const start = Date.now();
     const another = () => challenges.use(challenges.verify(challenges.issue(key).challenge, key));
-    // Forwards and back again.
+    // Sets the clock forwards and back again.
     vi.setSystemTime(start + 3_600_000);
     await another();
     vi.setSystemTime(start + 1000);
     expect(await reasonOfUse(challenges.use(challenges.verify(challenge, key)))).toBe('used');
-    // Both clocks continue until no earlier challenge is valid.
+    // Advances both clocks until no earlier challenge is valid.
     vi.advanceTimersByTime(3_700_000);
     await another();
     expect(challenges.used).toBe(1);
@@ -150,7 +150,7 @@ describe('the steps', () => {
     [2, 8],
     [3, 32],
     [4, 104],
-  ])('are drawn for a challenge of %i from %i sequences', (length, count) => {
+  ])('for a challenge of length %i are chosen from %i sequences', (length, count) => {
     const all = allSequences(length);
     expect(all).toHaveLength(count);
     for (const sequence of all) {

@@ -53,12 +53,12 @@ describe('readConfig', () => {
     );
   });
 
-  test('explains the variable that Kubernetes sets for a Service called facematch', () => {
+  test('explains the variable that Kubernetes sets for a Service named facematch', () => {
     const read = () => readConfig({ FACEMATCH_PORT: 'tcp://10.96.0.7:8080' });
     expect(read).toThrow(/^FACEMATCH_PORT: expected .* received "tcp:.*enableServiceLinks: false/);
   });
 
-  test('raises the memory for uploads with the largest body, and rejects less', () => {
+  test('raises the default memory for uploads with the maximum body size, and rejects less', () => {
     const large = { FACEMATCH_MAX_BODY_BYTES: String(800 * 1024 * 1024) };
     expect(readConfig(large)).toMatchObject({ upload_memory_bytes: 800 * 1024 * 1024 });
     const read = () => readConfig({ ...large, FACEMATCH_UPLOAD_MEMORY_BYTES: '1000000' });
@@ -74,7 +74,7 @@ describe('readConfig', () => {
   });
 });
 
-test('detects a misspelt variable, but no known or unrelated one', () => {
+test('reports a misspelt variable, but not known or unrelated ones', () => {
   const known = ['FACEMATCH_PORT', 'FACEMATCH_ADDON', 'FACEMATCH_UWS', 'HOME'];
   const env = Object.fromEntries([...known, 'FACEMATCH_PROT'].map((name) => [name, 'x']));
   expect(unknownVariables(env)).toEqual(['FACEMATCH_PROT']);
@@ -88,8 +88,8 @@ function survey(content: unknown, env: NodeJS.ProcessEnv = {}) {
   return surveySettings({ FACEMATCH_CONFIG: file, ...env });
 }
 
-describe('a file of settings', () => {
-  test('may contain the default of every setting, as numbers, texts and lists', () => {
+describe('a settings file', () => {
+  test('may contain the default of every setting, as numbers, strings and lists', () => {
     const { config, sources } = surveySettings({});
     const all = Object.entries(config).filter(([name, value]) => name !== 'config' && String(value) !== '');
     const written = Object.fromEntries(all.map(([name, value]) => [variableOf(name), value]));
@@ -148,10 +148,10 @@ describe('an invalid settings file', () => {
 
   test.each<[what: string, content: unknown, fault: string]>([
     ['a misspelt name', { FACEMATCH_PROT: 1 }, `FACEMATCH_PROT: ${notSetting}`],
-    ['a name of JavaScript', '{"__proto__": 1}', `__proto__: ${notSetting}`],
+    ['a name that JavaScript reserves', '{"__proto__": 1}', `__proto__: ${notSetting}`],
     ['the name of the file', { FACEMATCH_CONFIG: 'x' }, 'FACEMATCH_CONFIG: cannot be set in the file itself'],
     ['a fraction', { FACEMATCH_PORT: 80.5 }, `FACEMATCH_PORT: ${notPort} "80.5"`],
-    ['a number beyond all', '{"FACEMATCH_PORT": 1e999}', `FACEMATCH_PORT: ${notPort} "Infinity"`],
+    ['a number that is too large', '{"FACEMATCH_PORT": 1e999}', `FACEMATCH_PORT: ${notPort} "Infinity"`],
     ['null', { FACEMATCH_PORT: null }, `FACEMATCH_PORT: ${notValue}`],
     ['an object', { FACEMATCH_PORT: { http: 80 } }, `FACEMATCH_PORT: ${notValue}`],
     ['a comma in a list', { FACEMATCH_ENDPOINTS: ['match,models'] }, `FACEMATCH_ENDPOINTS: ${notValue}`],
@@ -176,7 +176,7 @@ describe('an invalid settings file', () => {
   });
 
   test.each([
-    { what: 'is not there', path: () => join(folder, 'nowhere.json'), fault: 'the file does not exist' },
+    { what: 'is missing', path: () => join(folder, 'nowhere.json'), fault: 'the file does not exist' },
     { what: 'is a folder', path: () => folder, fault: 'the file is not a regular file' },
     { what: 'is a device', path: () => '/dev/zero', fault: 'the file is not a regular file' },
     { what: 'is a named pipe', path: namedPipe, fault: 'the file is not a regular file' },
@@ -216,7 +216,7 @@ describe('the URL of a Redis server', () => {
     expect(RedisUrl.parse(text)).toBeUndefined();
   });
 
-  test('hides its password when the configuration is printed', () => {
+  test('hides the password when the configuration is printed', () => {
     const config = readConfig({ FACEMATCH_LIMITER: 'redis://app:hunter2@localhost' });
     const inspected = inspect(config, { depth: 9, showHidden: true });
     const printed = [JSON.stringify(config), inspected, `${config.limiter}`];
@@ -224,7 +224,7 @@ describe('the URL of a Redis server', () => {
     expect(JSON.parse(printed[0]!).limiter).toBe('redis://app:***@localhost:6379/0');
   });
 
-  test('reports an invalid one without its password', () => {
+  test('is reported without its password if it is invalid', () => {
     const read = () => readConfig({ FACEMATCH_LIMITER: 'redis://app:hunter2@localhost:x' });
     expect(read).toThrow(
       /^FACEMATCH_LIMITER: expected local, or redis:.* but received a value that may contain a secret$/,
@@ -232,13 +232,13 @@ describe('the URL of a Redis server', () => {
   });
 });
 
-/** Returns files of version 1 with that quota, in the cgroup /a. */
+/** Returns cgroup files of version 1 with this quota, in the cgroup /a. */
 const version1 = (quota: string, cgroups: string) => ({
   '/proc/self/cgroup': cgroups,
   '/sys/fs/cgroup/cpu/a/cpu.cfs_quota_us': `${quota}\n`,
   '/sys/fs/cgroup/cpu/a/cpu.cfs_period_us': '100000\n',
 });
-/** Returns files of version 2, from the path that the process sees and the quota of each folder. */
+/** Returns cgroup files of version 2, from the path that the process sees and the quota of each folder. */
 const version2 = (path: string, quotas: Record<string, string>) => ({
   '/proc/self/cgroup': `0::${path}\n`,
   ...Object.fromEntries(
@@ -251,17 +251,21 @@ test.each<[name: string, files: Record<string, string>, cpus: number]>([
   ['no cgroups', {}, none],
   ['version 2 without a quota', version2('/', { '': 'max' }), none],
   ['version 2 with half a CPU', version2('/', { '': '50000' }), 0.5],
-  ['version 2, of an ancestor', version2('/pod/app', { '/pod/app': 'max', '/pod': '250000' }), 2.5],
+  [
+    'version 2 with the quota of an ancestor',
+    version2('/pod/app', { '/pod/app': 'max', '/pod': '250000' }),
+    2.5,
+  ],
   ["version 2 in a container that sees the host's path", version2('/../../host', { '': '300000' }), 3],
   ['version 1 without a quota', version1('-1', '3:cpuset:/\n2:cpu,cpuacct:/a\n'), none],
-  ['version 1 with a quota and version 2 beside it', version1('400000', '1:cpu:/a\n0::/\n'), 4],
-  ['nonsense', version2('/\n\ngarbage', { '': 'abc def' }), none],
-  ['a quota of nothing', version2('/', { '': '0' }), none],
-])('%s', (_name, files, cpus) => {
+  ['version 1 with a quota, together with version 2', version1('400000', '1:cpu:/a\n0::/\n'), 4],
+  ['invalid files', version2('/\n\ngarbage', { '': 'abc def' }), none],
+  ['a quota of 0', version2('/', { '': '0' }), none],
+])('reads the CPU quota of %s', (_name, files, cpus) => {
   expect(cgroupQuota((file) => files[file])).toBe(cpus);
 });
 
-test('returns at least one CPU and no more than this machine has', () => {
+test('returns at least one CPU, and at most the number of CPUs of this machine', () => {
   expect(cpuLimit()).toBeGreaterThanOrEqual(1);
   expect(cpuLimit()).toBeLessThanOrEqual(availableParallelism());
 });

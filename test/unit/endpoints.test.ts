@@ -27,8 +27,8 @@ import { comparePersons } from '../../src/scoring/persons.ts';
 import { runs } from '../support/runs.ts';
 
 /**
- * Every response matches its schema, whatever was found; every field is returned as it was sent, and a wrong
- * one is rejected.
+ * Tests that every response matches its schema for any analysis, that every valid field is read, and that invalid
+ * fields are rejected.
  */
 
 const takers = endpoints.flatMap((one) => (one.takes === 'images' ? [one] : []));
@@ -126,7 +126,7 @@ describe('responses', () => {
     });
 
   test.each(takers)('match the schema, or are a problem of the table: $id', (endpoint) => {
-    // Unknown members are an error here.
+    // The strict schema rejects unknown members.
     const schema = (endpoint.success.schema as z.ZodObject).strict();
     let responses = 0;
     const check = (made: Analysed) => {
@@ -154,7 +154,7 @@ describe('responses', () => {
           read.add(String(name));
           return Reflect.get(target, name);
         },
-        // A copy would read all of them, used or not.
+        // A copy would read all options, even unused ones.
         ownKeys() {
           throw new Error('Pick the options that are used in place of copying all');
         },
@@ -175,7 +175,7 @@ describe('responses', () => {
     expect(named.filter((name) => !read.has(name))).toEqual([]);
   });
 
-  test('decide a match before the percent is rounded', () => {
+  test('decide a match before the percentage is rounded', () => {
     const { buildResponse } = takers.find(({ id }) => id === 'match')!;
     fc.assert(
       fc.property(analysed, (given) => {
@@ -191,7 +191,7 @@ describe('responses', () => {
   });
 });
 
-/** Builds the response, with the result of the worker before it. */
+/** Builds the response from the worker's result. */
 function buildResponse(endpoint: ImageEndpoint, given: Analysed) {
   const step = endpoint.persons?.(given);
   const cohortScores = (vectors: Float32Array) => new Float32Array(vectors.length / 2);
@@ -205,7 +205,7 @@ test('pass every option of an analysis to the addon', () => {
   for (const [name, { analysis }] of optionEntries) if (analysis) expect(values).toContain(`"${name}"`);
 });
 
-/** The first image as the frames of a challenge, the others as reference photos. */
+/** Uses the first image as the frames of a challenge, and the others as reference photos. */
 function withFrames(given: Analysed): Analysed {
   const [first, ...others] = given.outcomes;
   const photos = [
@@ -220,7 +220,7 @@ function withFrames(given: Analysed): Analysed {
   return { ...given, photos, outcomes, steps: ['left', 'up'] };
 }
 
-/** Fields that an endpoint requires besides images. */
+/** Returns the fields that an endpoint requires in addition to images. */
 const tokensOf = ({ fields }: ImageEndpoint) =>
   Object.entries<FieldRule>(fields).flatMap(([name, { kind }]) =>
     kind === 'token' ? [[name, 'token']] : [],
@@ -279,7 +279,7 @@ function anyOf(rule: FieldRule): fc.Arbitrary<string | number | boolean> {
   }
 }
 
-/** Text that is invalid for every field, or for its kind. */
+/** Strings that are invalid for every field, or for a kind of field. */
 const everywhere = [' ', '\0', '1 ', ' 1', '1\t', 'yes', 'null', 'NaN', 'Infinity', 'FAST'];
 const numbers = '1e2 +1 -0 ٣ 0x1 1_0 1,5 1. .5 00 --1 -0.0 1/2 50% -2'.split(' ');
 const wrong: Record<FieldRule['kind'], readonly string[]> = {
@@ -305,7 +305,7 @@ describe('fields', () => {
         const includes = name === 'reject_presentation_attack' ? { detect_presentation_attack: read } : {};
         const options = { ...defaults, ...own, ...includes, [name]: read };
         expect(formOf(endpoint, { [name]: String(value) })).toMatchObject({ options, warnings: [] });
-        // The value in JSON, or as the text that a form would have.
+        // Sends the value in JSON, or as the string that a form would contain.
         for (const sent of [value, String(value)])
           expect(jsonOf(endpoint, { [name]: sent })).toMatchObject({ options, warnings: [] });
       }),
@@ -352,7 +352,7 @@ describe('fields', () => {
   );
 
   test.each(takers)('$id names the unknown fields when an image is missing', (endpoint) => {
-    // File inputs of a page in which no file was chosen.
+    // Browsers send file inputs without a chosen file like this.
     const part = (name: string) =>
       `--b\r\ncontent-disposition: form-data; name="${name}"; filename=""\r\n\r\n\r\n`;
     const tokens = tokensOf(endpoint).map(

@@ -23,7 +23,7 @@ const reasons = (judged: Parameters<typeof lowQuality>[1]) =>
   lowQuality('image1', judged).map(({ reason }) => reason);
 
 describe('a face', () => {
-  // The smallest step in the response: pixels in integers, degrees with one decimal, shares with two.
+  // Steps are the resolution of the response: whole pixels, tenths of a degree, hundredths of a share.
   const steps: Record<Member, number> = {
     face_pixels: 1,
     sharpness: 0.01,
@@ -50,13 +50,13 @@ describe('a face', () => {
     pose: { yaw: 70, pitch: 0, roll: 0 },
     quality: { sharpness: 0, brightness: 1, face_pixels: 1, dot_pitch_px: 3, stretch_ratio: 1.5 },
   };
-  // A tilted head is rotated upright; darkness and looking up or down cost too few matches for a warning.
+  // Roll is corrected, and darkness and pitch affect too few matches for a warning.
   test.each([
     ['turned to either side', [face('yaw', 60), face('yaw', -60)], ['turned']],
     ['leaning', [-180, -90, 45, 179.9].map((roll) => face('roll', roll)), []],
     ['dark, or looking up or down', [face('brightness', 0.03), face('pitch', 40), face('pitch', -40)], []],
-    ['of a pack that cannot tell what is covered', [unknown], []],
-    // The stretch of a turned face cannot be determined.
+    ['from a pack without an occlusion score', [unknown], []],
+    // The stretch of a turned face is unknown.
     [
       'poor for several reasons',
       [poorQuality],
@@ -66,7 +66,7 @@ describe('a face', () => {
     for (const one of faces) expect(reasons(one)).toEqual(expected);
   });
 
-  test('is described with the image, the value, the limit and advice', () => {
+  test('is described with the image, the value, the limit and a fix', () => {
     const [warning] = lowQuality('image2', face('face_pixels', 31));
     expect(warning).toEqual({
       code: 'low_quality_face',
@@ -101,7 +101,7 @@ describe('a rejection of faces', () => {
     ]);
   });
 
-  test('lists each image once, with its reasons, and the advice of all warnings', () => {
+  test('lists each image once, with its reasons, and the fixes of all warnings', () => {
     const problem = rejectionOfFaces(rejecting, poorQuality, []);
     const both = { field: 'image1', reasons: ['small', 'bright'] };
     expect(problem?.extras.errors).toEqual([both, { field: 'image2', reasons: ['small'] }]);
@@ -122,7 +122,7 @@ describe('quality components', () => {
     [{ distance: 70 }, { inter_eye_distance: 50, head_pose_yaw: 100, head_pose_roll: 100 }],
     [{ distance: 90 }, { inter_eye_distance: 73 }],
     [{ distance: 200 }, { inter_eye_distance: 100 }],
-    // They are as far apart as they would be from the front.
+    // The distance is corrected to that of a frontal face.
     [{ distance: 35, yaw: 60 }, { inter_eye_distance: 50 }],
     [{ yaw: -30 }, { head_pose_yaw: 75 }],
     [{ yaw: 90 }, { head_pose_yaw: 0 }],

@@ -7,7 +7,7 @@ import { declaredSize } from '../../src/engine/image-size.ts';
 import { sample } from '../fixtures/images.ts';
 import { without } from '../support/without.mjs';
 
-/** Data that clients send instead of an image gets a name and advice. */
+/** Tests that data which clients send instead of an image is named, with a fix. */
 
 const jpeg = sample(1);
 const png = Buffer.from('\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\x01\x00', 'latin1');
@@ -21,7 +21,7 @@ const long = 'Hello World, this is number 1. '.repeat(4);
 const strange = ['\0\0\0\x20ftypmp42', '\xd8\xff\xe0', 'PNG\r\n\x1a\n'];
 const url64 = jpeg.toString('base64url');
 
-/** Words of the detail, texts between bars, and other bytes. */
+/** Pattern for the detail, strings separated by bars, and other bytes. */
 const cases: Record<string, [words: RegExp, texts: string, ...others: Buffer[]]> = {
   text: [
     /is text, "(?!\[object).*the file as bytes|"\[object Object\]"\. A program converted an object/,
@@ -88,13 +88,13 @@ test.each<[bytes: number, detected: string, before: string | Buffer]>([
 });
 
 test.each([
-  ['what only looks like one', '\n\xff\xd8\xff\xe0\0\x10JFIF\0\0\0\0\0\0\0\0\0\0\0\0', 'unknown'],
-  ['one beyond 64 KiB', `${notices}123456${jpeg.toString('latin1')}`, 'text'],
+  ['bytes that only resemble a JPEG', '\n\xff\xd8\xff\xe0\0\x10JFIF\0\0\0\0\0\0\0\0\0\0\0\0', 'unknown'],
+  ['a JPEG beyond 64 KiB', `${notices}123456${jpeg.toString('latin1')}`, 'text'],
 ])('does not report %s', (_what, text, detected) => {
   expect(extrasOf(latin1(text))).toEqual({ field: 'image1', detected, detail: expect.any(String) });
 });
 
-test('gives advice for each kind but the unknown', () => {
+test('has a fix for each kind except unknown', () => {
   const silent = Object.entries(kinds).filter(([, kind]) => !('advice' in kind));
   expect(silent.map(([detected]) => detected)).toEqual(['unknown']);
 });
@@ -112,7 +112,7 @@ test.each(Object.entries(cases))(
   },
 );
 
-/** The size in the header of an image, as another decoder writes it. */
+/** Makes an image of this size with another encoder. */
 
 const drawn = (width: number, height: number) =>
   sharp({ create: { width, height, channels: 3, background: 'red' } });
@@ -124,7 +124,7 @@ test.each<[kind: string, encode: (image: Sharp) => Sharp]>([
   ['a lossy WebP', (image) => image.webp()],
   ['a lossless WebP', (image) => image.webp({ lossless: true })],
   ['an extended WebP', (image) => image.withExif({ IFD0: { Make: 'x' } }).webp()],
-])('reads the size of %s, and not beyond the end of its header', async (_kind, encode) => {
+])('reads the size of %s without reading beyond the header', async (_kind, encode) => {
   for (const [width, height] of [
     [1, 1],
     [4097, 301],
@@ -137,7 +137,7 @@ test.each<[kind: string, encode: (image: Sharp) => Sharp]>([
 });
 
 test.each(['', 'GIF89a', 'RIFF\x10\0\0\0WEBPVP9 \0\0\0\0\0\0\0\0', '\xff\xd8\xff\xe0\xff\xff'])(
-  'finds no size in %j',
+  'returns no size for %j',
   (text) => {
     expect(declaredSize(Buffer.from(text, 'latin1'))).toBeUndefined();
   },

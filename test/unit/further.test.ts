@@ -56,7 +56,7 @@ describe('withFurther', () => {
     expect(merged.candidates).toEqual([]);
   });
 
-  test('leaves out the faces that a new one replaces', () => {
+  test('leaves out the faces that a new face replaces', () => {
     const two = analysis([face(0, 100), face(300, 60)], { searched_rotations: [0] });
     const merged = withFurther(two, { ...analysis([face(290, 70)]), replaced: [1] });
     expect(merged.image.faces.map(({ index, box }) => [index, box.width])).toEqual([[0, 100], [1, 70]]); // biome-ignore format: a table
@@ -70,7 +70,7 @@ describe('withFurther', () => {
     expect(first).toEqual(before);
   });
 
-  test('reports a search that ran out of time, and keeps the rotations of the first one', () => {
+  test('reports a search that timed out, and keeps the rotations of the first search', () => {
     const late = withFurther(first, analysis([], { search_timed_out: true }));
     const failed = withFurther(first, { ok: false, code: 'image_too_complex' });
     for (const { image } of [late, failed]) {
@@ -85,12 +85,12 @@ describe('withFurther', () => {
   });
 });
 
-test('earlierOf gives nothing without a candidate', () => {
+test('earlierOf returns nothing without a candidate', () => {
   expect(earlierOf(first)).toEqual({ faces: [box(0, 100)], candidates: first.candidates, cpu_ms: 10 });
   expect(earlierOf(withoutCandidates(first))).toBeUndefined();
 });
 
-test('remaining leaves the CPU time that the first analysis did not use', () => {
+test('remaining returns options with the CPU time that the first analysis did not use', () => {
   const earlier = earlierOf(first)!;
   expect(remaining({ image_timeout_ms: 2000 }, earlier)).toEqual({ image_timeout_ms: 1990 });
   expect(remaining({ image_timeout_ms: 5 }, earlier)).toEqual({ image_timeout_ms: 0 });

@@ -13,8 +13,8 @@ import { newFolder } from '../support/folder.ts';
 import { runs } from '../support/runs.ts';
 
 /**
- * Behaviour that depends on time, on the IP address, or on a shared limiter; test/transport/rejections.test.ts
- * has the order of the checks.
+ * Tests behaviour that depends on time, on the IP address, or on a shared limiter. test/transport/rejections.test.ts
+ * tests the order of the checks.
  */
 
 const now_ms = Date.UTC(2100, 0, 1);
@@ -50,7 +50,7 @@ interface Sent {
   after_ms?: number;
 }
 
-/** Returns the code of a rejection, or undefined, with Retry-After if present; for a separate request. */
+/** Sends a request. Returns the code of its rejection (or undefined), and Retry-After if present. */
 function ask(gate: Gate, key: string, { scope, after_ms = 0 }: Sent = {}) {
   const quota = new QuotaUse(gate, { peer: '192.0.2.1', headers: new Map([['x-api-key', key]]) });
   const rejection = quota.admit(scope ?? 'match:basic', 1, now_ms + after_ms) as Problem | undefined;
@@ -69,7 +69,7 @@ describe('a key', () => {
     expect(ask(gate, key, { after_ms: 1000 })).toEqual([undefined]);
   });
 
-  test('pays nothing for another scope', () => {
+  test('uses no token for a request outside its scopes', () => {
     const key = addKey(1);
     const gate = openGate();
     for (let sent = 0; sent < 5; sent++) {
@@ -87,7 +87,7 @@ describe('a key', () => {
     { paid: 1, spent: [100, 1900], left: 2 },
     { paid: 6, spent: [250], left: 4 },
     { paid: 1, spent: [5000], left: 0 },
-  ])('pays $paid tokens, or one for each 250 ms of CPU time of $spent if that is more', async (row) => {
+  ])('uses $paid tokens, or one per 250 ms of the CPU time $spent if that is more', async (row) => {
     const key = addKey(10);
     const quota = quotaOf(openGate(), key);
     await quota.admit('match:basic', row.paid, Date.now());
@@ -95,7 +95,7 @@ describe('a key', () => {
     expect(rateLimitOf(quota)).toContain(`r=${row.left};`);
   });
 
-  test('pays for jobs that end after its response, and nothing for a request that was not served', async () => {
+  test('uses tokens for jobs that end after its response, and none for a request that was not served', async () => {
     const key = addKey(100);
     const gate = openGate();
     const remaining = async () => {
@@ -118,7 +118,7 @@ describe('a key', () => {
     expect(await remaining()).toContain('r=80;');
   });
 
-  test('respects its limit of running requests while a shared limiter is asked, and gets tokens back', async () => {
+  test('respects its limit of requests in flight while a shared limiter is asked, and gets tokens back', async () => {
     const key = addKey(5, 1);
     const local = new Limiter(9);
     const take: RateLimiter['take'] = async (...asked) => local.take(...asked);
@@ -162,7 +162,7 @@ test.each([
   ['', 'unknown'],
   ['/run/facematch.sock', 'unknown'],
   ['1:2:3:4:5:6:7:8:9', 'unknown'],
-])('uses for the peer %s the bucket %s', (peer, expected) => {
+])('assigns the peer %s to the bucket %s', (peer, expected) => {
   expect(clientAddress(peer, undefined, 0)).toBe(expected);
 });
 

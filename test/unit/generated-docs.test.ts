@@ -4,8 +4,8 @@ import { projectPath } from '../../src/config/paths.ts';
 import { examples } from '../../src/site/examples.ts';
 
 /**
- * Tables of pages that are generated from the source alone; test/server/docs.test.ts has the pages that need
- * a build.
+ * Tests the tables of pages that are generated from the source alone. test/server/docs.test.ts tests the pages that
+ * need a build.
  */
 
 const markdown = await import(projectPath('scripts/lib/markdown.mjs'));
@@ -23,7 +23,7 @@ test.each<[page: string, tables: Record<string, () => string>]>([
       faceless: () => `\`\`\`json\n${JSON.stringify(examples.no_face_found, null, 2)}\n\`\`\``,
     },
   ],
-])('has the tables of docs/%s.md as npm run docs writes them', (page, tables) => {
+])('matches the generated tables of docs/%s.md; if not, run: npm run docs', (page, tables) => {
   const path = projectPath(`docs/${page}.md`);
   const texts = Object.fromEntries(Object.entries(tables).map(([name, table]) => [name, table()]));
   expect(readFileSync(path, 'utf8')).toBe(markdown.filled(path, texts));

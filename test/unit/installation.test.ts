@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { containerMark, installation, type Part, repair } from '../../src/config/installation.mjs';
 import { newFolder } from '../support/folder.ts';
 
-/** Creates a folder of an installation, with these files and this package.json. */
+/** Creates the folder of an installation with these files and this package.json. */
 function folderWith(files: readonly string[], manifest: object = {}) {
   const folder = newFolder();
   mkdirSync(folder, { recursive: true });
@@ -32,7 +32,7 @@ describe('an installation', () => {
   });
 
   test.each(parts)(
-    'names files and no registry package for the %s of an installation from tarballs',
+    'names files, not registry packages, for the %s of an installation from tarballs',
     (part) => {
       expect(repair(part, tarballs)).toMatch(/npm install (?:\.\/facematch-[\w.-]+\.tgz ?)+$/);
     },

@@ -8,9 +8,9 @@ import { atOnce, step_cost } from '../../src/engine/turns.ts';
 import { Problem } from '../../src/errors.ts';
 import { runs } from '../support/runs.ts';
 
-/** JSON is read like JSON.parse, and rejected like it. test/native/addon.test.ts has base64. */
+/** Tests that JSON is accepted and rejected as by JSON.parse. test/native/addon.test.ts tests base64. */
 
-/** If the addon is missing, only the end of a text is decoded, which is all of a short one. */
+/** Replaces the addon: decodes no group, so that only the end of a string is decoded, which suffices for short ones. */
 const wholeGroups = () => ({ read: 0, written: 0 });
 
 function accepts(body: Buffer): boolean {
@@ -68,13 +68,13 @@ test('accepts the same texts as JSON.parse', () => {
   fc.assert(property, { numRuns: runs(3000) });
 });
 
-test('reports an error at its character, however many bytes precede it', () => {
+test('reports the position of an error in characters, however many bytes they have', () => {
   expect(() => atOnce(new JsonScan(Buffer.from('["é", "🙂", "‱", nil]')).skip())).toThrow(
     expect.objectContaining({ code: 'invalid_json', extras: expect.objectContaining({ position: 17 }) }),
   );
 });
 
-test('limits depth and everything that is not an image', () => {
+test('limits the depth, and the size of everything except images', () => {
   expect(accepts(Buffer.from('['.repeat(32) + ']'.repeat(32)))).toBe(true);
   for (const body of [
     '['.repeat(33) + ']'.repeat(33),
@@ -94,7 +94,7 @@ test('limits depth and everything that is not an image', () => {
   );
 });
 
-describe('a long text', () => {
+describe('a long string', () => {
   /** Returns the position of the error. */
   function positionOf(text: Buffer): unknown {
     try {
@@ -107,7 +107,7 @@ describe('a long text', () => {
 
   const tricky = ['x', '\\/', '\\u00e9', '\\ud83d\\ude42', '\\\\', '\\"', 'é', '🙂', '\n', '\\x', '\\u00e'];
 
-  test.each(tricky)('is read alike wherever a step ends: %j', (piece) => {
+  test.each(tricky)('is read in the same way, wherever a step ends: %j', (piece) => {
     const short = Buffer.from(`{"a":"${piece}","b":nil}`);
     for (let before = step_cost - 16; before <= step_cost + 2; before++) {
       const body = Buffer.from(`{"a":"${'x'.repeat(before)}${piece}","b":nil}`);
@@ -126,7 +126,7 @@ describe('a long text', () => {
     ].map(([what, unit]) => [what, `"${unit!.repeat(size / unit!.length)}"`, steps] as const);
     const bodies = [
       ...texts,
-      // Eight times as many bytes are searched in a step.
+      // A step searches eight times as many bytes.
       ['open', `"${'x'.repeat(size)}`, steps / 8],
       ['empty strings', `[${'"",'.repeat(20_000)}""]`, 20_000 / 128],
       ['numbers', `[${'0,'.repeat(30_000)}0]`, 30_000 / 512],
@@ -139,7 +139,7 @@ describe('a long text', () => {
         expect([what, error]).toEqual(['open', expect.any(Problem)]);
       }
       expect(costs.length, what).toBeGreaterThanOrEqual(Math.floor(minimum));
-      // A step may end only after the piece that completes it.
+      // A step may exceed its size by the piece that completes it.
       expect(Math.max(...costs), what).toBeLessThan(2 * step_cost);
     }
   });

@@ -49,7 +49,7 @@ describe('verifying a key', () => {
     expect(keys.verify(key.replace(/^fm_\w{12}/, `fm_${other.id}`), Date.now())).toBeUndefined();
   });
 
-  test('rejects the hash of a key, which is all that a stolen file reveals', () => {
+  test('rejects the hash of a key, so that a stolen key file is useless', () => {
     addKey(file);
     const { keys } = JSON.parse(readFileSync(file, 'utf8')) as { keys: { id: string; sha256: string }[] };
     const { id, sha256 } = keys[0]!;
@@ -57,7 +57,7 @@ describe('verifying a key', () => {
     expect(open().verify(`fm_${id}_${sha256.slice(0, 43)}`, Date.now())).toBeUndefined();
   });
 
-  test('works until the moment of expiry, without any reload', () => {
+  test('succeeds until the moment of expiry, without a reload', () => {
     const { id, key } = addKey(file, 60_000);
     const keys = open();
     const written = JSON.parse(readFileSync(file, 'utf8')) as { keys: { expires_at: string }[] };
@@ -67,7 +67,7 @@ describe('verifying a key', () => {
   });
 });
 
-describe('a running key store', () => {
+describe('an open key store', () => {
   async function comesIntoForce(keys: KeyStore, key: string): Promise<void> {
     while (keys.verify(key, Date.now()) === undefined) await once(log, 'info');
   }
@@ -92,7 +92,7 @@ describe('a running key store', () => {
     expect(keys.verify(key, Date.now())?.name).toBe('renamed in place');
   });
 
-  test('rejects a revoked key from then on, even the last one', async () => {
+  test('rejects a key after it is revoked, even the last one', async () => {
     const { id, key } = addKey(file);
     const keys = open();
     const warned = once(log, 'warn');
@@ -140,7 +140,7 @@ describe('a running key store', () => {
     await touching;
   });
 
-  test('follows a folder that is swapped behind a link, as Kubernetes does', async () => {
+  test('follows a symbolic link that is changed to another folder, as by Kubernetes', async () => {
     for (const version of ['v1', 'v2']) mkdirSync(join(folder, version));
     addKey(join(folder, 'v1', 'keys.json'));
     const { key } = addKey(join(folder, 'v2', 'keys.json'));

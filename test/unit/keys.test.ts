@@ -28,7 +28,7 @@ import { newFolder } from '../support/folder.ts';
 
 const wellFormed = `fm_${'a'.repeat(12)}_${'b'.repeat(43)}`;
 
-test('never repeats id or secret, and uses the whole alphabet', () => {
+test('never repeats an id or secret, and uses the whole alphabet', () => {
   const keys = Array.from({ length: 500 }, createKey);
   const secrets = keys.map(({ key }) => key.slice(16));
   expect(keys.map(({ key }) => keyId(key))).toEqual(keys.map(({ id }) => id));
@@ -49,7 +49,7 @@ const now_ms = Date.UTC(2030, 0, 1);
 const settings: KeySettings = { name: 'app', scopes: ['match:basic'], rate: 2.5, burst: 7, note: 'a note' };
 
 describe('rotating a key', () => {
-  test('creates one with the same settings and the same lifetime, and revokes the old one', () => {
+  test('creates a key with the same settings and the same lifetime, and revokes the old one', () => {
     const { records, record } = create([], { ...settings, expires_in_ms: 90 * day_ms }, now_ms);
     const later_ms = now_ms + 80 * day_ms;
     const rotated = rotate(records, record.id, later_ms, 0);
@@ -85,7 +85,7 @@ describe('rotating a key', () => {
 describe('changing the scopes of a key', () => {
   const none = { add: [], remove: [] };
 
-  test('adds and removes, keeps everything else, and other keys', () => {
+  test('adds and removes scopes, and keeps everything else, including other keys', () => {
     const other = create([], settings, now_ms);
     const { records, record } = create(other.records, { ...settings, name: 'b' }, now_ms);
     const add = changeScopes(
@@ -209,7 +209,7 @@ describe('writing the key file', () => {
     }
   });
 
-  test.each([0o600, 0o640, 0o400, 0o440, 0o740])('keeps owner, group and mode %o of it', (mode) => {
+  test.each([0o600, 0o640, 0o400, 0o440, 0o740])("keeps the file's owner, group and mode %o", (mode) => {
     write({ version: 1, keys: [] }, mode);
     // Only root may change the owner of a file.
     const isRoot = process.getuid?.() === 0;
@@ -220,7 +220,7 @@ describe('writing the key file', () => {
     expect(statSync(file).mode & 0o777).toBe(mode & 0o640);
   });
 
-  test('replaces it by a new file and leaves no other file', () => {
+  test('replaces the file with a new one, and leaves no other file', () => {
     addKey('first');
     const { ino } = statSync(file);
     const held = readFileSync(file, 'utf8');
@@ -231,7 +231,7 @@ describe('writing the key file', () => {
     expect(readdirSync(folder)).toEqual(['keys.json']);
   });
 
-  test('fails while another command writes, and names the file to remove if none does', () => {
+  test('fails while another command writes, and names the lock file to remove if none does', () => {
     const record = addKey();
     const lock = `${file}.lock`;
     writeFileSync(lock, '');
@@ -248,7 +248,7 @@ describe('writing the key file', () => {
     expect(readdirSync(folder)).toEqual(['keys.json']);
   });
 
-  test('keeps a link and replaces what it points to', () => {
+  test('keeps a symbolic link, and replaces its target', () => {
     mkdirSync(join(folder, 'real'));
     const real = join(folder, 'real', 'store.json');
     writeFileSync(real, JSON.stringify({ version: 1, keys: [] }), { mode: 0o600 });
@@ -276,7 +276,7 @@ describe('reading the key file', () => {
     ['half a file', JSON.stringify({ version: 1, keys: [good] }).slice(0, 99), 'is not valid JSON'],
     ['another version', { version: 2, keys: [] }, 'at version'],
     ['an unknown member', { version: 1, keys: [], extra: 1 }, 'extra'],
-    ['two keys of one id', { version: 1, keys: [good, good] }, 'two keys have the same id'],
+    ['two keys with the same id', { version: 1, keys: [good, good] }, 'two keys have the same id'],
     ...Object.entries({
       id: 'abc',
       name: 'a\u001b[2J',
@@ -294,7 +294,7 @@ describe('reading the key file', () => {
     expect(errorOf(() => readKeyFile(file)).reason).toContain(reason);
   });
 
-  test('never logs content or path of the file in the reason', () => {
+  test('never includes the content or path of the file in the reason', () => {
     const secret = 'fm_abcdefghijkl_0123456789';
     for (const keys of [secret, [secret], [{ ...good, sha256: secret }]]) {
       const content = keys === secret ? secret : { version: 1, keys };

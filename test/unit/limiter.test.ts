@@ -5,9 +5,9 @@ import { Limiter, type Quota, rateHeaders, TokenBucket } from '../../src/auth/li
 import { bucketFunction, bucketKey, bucketScript } from '../../src/auth/redis-client.ts';
 import { redisInstalled, TestRedis } from '../server/support/redis.ts';
 
-/** Token buckets, in the process and by the script in a real Redis. */
+/** Tests token buckets in the process, and those of the script in a real Redis. */
 
-/** One request: it arrives `after_ms` after the previous one and asks for `cost`. */
+/** A request that arrives `after_ms` after the previous one and needs `cost` tokens. */
 interface Step {
   after_ms: number;
   cost: number;
@@ -27,8 +27,8 @@ function run(bucket: TokenBucket, requests: readonly Step[], start_ms: number) {
 }
 
 describe('a token bucket', () => {
-  test('admits exactly what no window forbids', () => {
-    // Rates in eighths of a token per millisecond and whole costs are exact in binary, so nothing is lost to rounding.
+  test('admits exactly the requests that stay within rate and burst in every time window', () => {
+    // Rates in eighths of a token per millisecond and whole costs are exact in binary, so there are no rounding errors.
     const exact = fc.record({
       rate: fc.integer({ min: 1, max: 80 }).map((k) => k * 125),
       burst: fc.integer({ min: 1, max: 50 }),
@@ -61,7 +61,7 @@ describe('a token bucket', () => {
     expect(bucket.tokens(0)).toBe(3);
   });
 
-  test('becomes negative by cost beyond the admission price, and admits the next request when that is paid', () => {
+  test('becomes negative by later costs, and admits the next request when they are refilled', () => {
     const bucket = new TokenBucket({ rate: 1, burst: 3 }, 0);
     bucket.take(1, 0);
     bucket.settle(7, 0);
@@ -72,7 +72,7 @@ describe('a token bucket', () => {
     expect([bucket.take(1, 5999), bucket.take(1, 6000)]).toEqual([false, true]);
   });
 
-  test('admits a client that waited the reported time, to the next millisecond', () => {
+  test('admits a client after the reported time, rounded up to a millisecond', () => {
     fc.assert(
       fc.property(quotas, steps, fraction(0, 1), (quota, requests, share) => {
         const bucket = new TokenBucket(quota, 0);
@@ -84,7 +84,7 @@ describe('a token bucket', () => {
     );
   });
 
-  test('gives nothing away to a clock that jumps back and forth', () => {
+  test('adds no tokens when the clock jumps back and forth', () => {
     const step = fc.record({ after_ms: fc.integer({ min: -5000, max: 5000 }), cost: fraction(0, 50) });
     const jumps = fc.array(step, { maxLength: 40 });
     fc.assert(
@@ -105,7 +105,7 @@ describe('a token bucket', () => {
     expect(bucket.take(1, Date.UTC(2029, 0) + 1000)).toBe(true);
   });
 
-  test('fills in tenths as fast as in one go', () => {
+  test('refills in ten steps as much as in one', () => {
     const bucket = new TokenBucket({ rate: 0.1, burst: 1 }, 0);
     bucket.take(1, 0);
     // 0.1 added ten times is 0.9999999999999999.
@@ -123,7 +123,7 @@ describe('a token bucket', () => {
     { from: large, to: [fast], spent: 10, after_ms: 3000, left: 3 },
     { from: fast, to: [large], spent: 10, after_ms: 3000, left: 3 },
     { from: large, to: [fast, large, fast, large], spent: 10, after_ms: 1000, left: 4 },
-  ])('gives no advantage when its quota changes from $from to $to', ({ from, to, spent, after_ms, left }) => {
+  ])('has no advantage when its quota changes from $from to $to', ({ from, to, spent, after_ms, left }) => {
     const bucket = new TokenBucket(from, 0);
     bucket.take(spent, 0);
     for (const [index, next] of to.entries()) bucket.requota(next, (index + 1) * after_ms);
@@ -157,7 +157,7 @@ test.each([
   ]);
 });
 
-/** Fractions of a millisecond, as on Redis's clock, and steps back. */
+/** Makes steps with fractions of a millisecond, as on Redis's clock, and steps back. */
 const stepsOf = (quota: fc.Arbitrary<Quota>) => {
   const cost = fraction(-50, 1200);
   const step = fc.record({ after_ms: fraction(-50, 5000), cost, settles: fc.boolean(), quota });
@@ -171,7 +171,7 @@ interface Timed {
   quota: Quota;
 }
 
-/** All steps run in one script: Redis's own clock stands still meanwhile, so no bucket expires by it. */
+/** Runs all steps in one script, during which Redis's clock stops, so that no bucket expires. */
 const replay = `${bucketFunction}
 local answers = {}
 for index, step in ipairs(cjson.decode(ARGV[1])) do
@@ -193,7 +193,7 @@ describe.skipIf(!redisInstalled)('the bucket in Redis', () => {
 
   const inRedis = async (timed: readonly Timed[]) => {
     await redis.del('replayed');
-    // They are passed as text with 17 digits, because cjson's own numbers would lose the last of them.
+    // Numbers are passed as strings with 17 digits, because cjson would lose the last digits.
     const rows = timed.map(({ now_ms, quota, cost, settles }) =>
       [now_ms, quota.rate, quota.burst, cost, settles].map(String),
     );
@@ -236,9 +236,9 @@ describe.skipIf(!redisInstalled)('the bucket in Redis', () => {
   };
 
   test.each([
-    { what: 'a day where it is full sooner', rate: 1000, cost: 0, kept_ms: 86_400_000 },
-    { what: 'until it is full where that takes longer', rate: 0.0001, cost: 10, kept_ms: 100_000_000 },
-  ])('is kept $what, so that a missing one is full by any other quota', async ({ rate, cost, kept_ms }) => {
+    { what: 'for a day if it is full sooner', rate: 1000, cost: 0, kept_ms: 86_400_000 },
+    { what: 'until it is full if that takes longer', rate: 0.0001, cost: 10, kept_ms: 100_000_000 },
+  ])('is kept $what, so that a missing bucket is full with any quota', async ({ rate, cost, kept_ms }) => {
     await take('kept', { rate, burst: 10 }, cost);
     const left_ms = await redis.pttl(bucketKey('kept'));
     expect(left_ms).toBeGreaterThan(kept_ms - 60_000);
@@ -251,17 +251,17 @@ describe.skipIf(!redisInstalled)('the bucket in Redis', () => {
     ['another type', () => redis.rpush(bucketKey('odd'), 'x')],
     ['nothing', set('')],
     ['four words', set('a b c d')],
-    ['a member less', set('0 1 1')],
-    ['a member more', set('0 1 1 10 5')],
+    ['one member too few', set('0 1 1')],
+    ['one member too many', set('0 1 1 10 5')],
     ['nan tokens', set('nan 1 0.001 10')],
     ['infinite tokens', set('inf 1 0.001 10')],
-    ['infinitely less than no tokens', set('-inf 1 0.001 10')],
+    ['minus infinite tokens', set('-inf 1 0.001 10')],
     ['more tokens than its burst', set('11 1 0.001 10')],
-    ['no time', set('0 nan 0.001 10')],
-    ['a time that never comes', set('0 inf 0.001 10')],
-    ['no rate', set('0 1 0 10')],
+    ['a time that is not a number', set('0 nan 0.001 10')],
+    ['an infinite time', set('0 inf 0.001 10')],
+    ['a rate of 0', set('0 1 0 10')],
     ['a rate below 0', set('5 1 -1 10')],
-    ['no burst', set('0 1 0.001 nan')],
+    ['a burst that is not a number', set('0 1 0.001 nan')],
   ])('counts as missing if it contains %s', async (_what, spoil) => {
     await redis.del(bucketKey('odd'));
     await spoil();
@@ -270,9 +270,9 @@ describe.skipIf(!redisInstalled)('the bucket in Redis', () => {
   });
 
   test.each([
-    ['a time to come, which is that of a clock that was set back', '4 9e15 0.001 10', '3'],
-    ['a time long past', '0 -9e300 0.001 10', '9'],
-    ['less than no tokens', '-1 -1e6 0.001 10', '9'],
+    ['a future time, from a clock that was set back', '4 9e15 0.001 10', '3'],
+    ['a time far in the past', '0 -9e300 0.001 10', '9'],
+    ['a negative number of tokens', '-1 -1e6 0.001 10', '9'],
   ])('continues from %s', async (_what, held, tokens) => {
     await redis.set(bucketKey('odd'), held);
     expect(await redis.eval(bucketScript, 1, bucketKey('odd'), '0.001', '10', '1')).toEqual([1, tokens]);
@@ -283,13 +283,13 @@ describe.skipIf(!redisInstalled)('the bucket in Redis', () => {
     [1e6, 1],
     [Number.MIN_VALUE, 1e6],
     [1e-12, 1],
-  ])('is kept at any rate and burst: %d, %d', async (rate, burst) => {
+  ])('is stored for any rate and burst: %d, %d', async (rate, burst) => {
     expect(await take('any', { rate, burst }, burst)).toBe(1);
     expect(await redis.pttl(bucketKey('any'))).toBeGreaterThan(0);
     await redis.del(bucketKey('any'));
   });
 
-  test('is charged exactly once by each of many concurrent requests', async () => {
+  test('loses exactly one token to each of many concurrent requests', async () => {
     const askers = Array.from({ length: 4 }, () => redis.duplicate());
     const crowd = quota(0.0001, 50);
     const asked = askers.flatMap((by) => Array.from({ length: 40 }, () => take('crowd', crowd, 1, by)));

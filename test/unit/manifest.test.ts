@@ -35,10 +35,10 @@ const detectors = {
   retinaface: { ...familyDefaults.retinaface!.grids, scores: 'conf', boxes: 'loc' },
 };
 
-/** The default manifest with liveness nets, or one whose detector belongs to that family. */
+/** Returns the default manifest with liveness nets, or one with a detector of the family. */
 function manifestOf(family?: string): Json {
   const base = JSON.parse(family === 'yunet' ? yunetManifest : defaultManifest);
-  // Three points of a table represent all.
+  // Keeps three points of each table, so that the tests are short.
   for (const table of Object.values<{ points: unknown[] }>(base.calibration)) table.points.splice(3);
   if (family === 'scrfd' || family === 'retinaface') {
     const square = { width: 640, height: 640 };
@@ -79,7 +79,7 @@ describe('the directory of a pack', () => {
   });
 });
 
-test('lists models in the order of their use, with their own source, their pack’s, or another pack', () => {
+test('lists models in the order of their use, with the source of each', () => {
   const manifest = readCalibratedManifest(projectPath('models/packs/default'));
   const { detector, close_detector, ...rest } = manifest;
   const nets = [...packNets(manifest)].map(([role, { file }]) => `${role} ${file}`);
@@ -101,7 +101,7 @@ describe('a manifest', () => {
   });
 
   test.each([
-    ['cut short', defaultManifest.slice(0, 500)],
+    ['truncated', defaultManifest.slice(0, 500)],
     ['not JSON', 'name: default'],
   ])('is rejected as invalid JSON, with the file’s name, if it is %s', (_what, text) => {
     writeManifest(text);
@@ -120,12 +120,12 @@ describe('a manifest', () => {
   >;
 
   test.each([undefined, 'yunet', 'scrfd', 'retinaface'])(
-    'rejects members of another type, out of bounds, empty or unknown: %s',
+    'rejects members that have a wrong type or are out of range, empty or unknown: %s',
     (family) => {
       const manifest = manifestOf(family);
       expect(() => parseWith('name', 'a', manifest)).not.toThrow();
       for (const [path, value] of membersOf(manifest)) {
-        // A similarity may be any number.
+        // Skips similarities, which may be any number.
         if (/points\.\d+\.0$/.test(path)) continue;
         const others = Array.isArray(value)
           ? [[], null, 'a']
@@ -144,7 +144,7 @@ describe('a manifest', () => {
   const rising = 'must be in ascending order, each a multiple of the previous one';
   const upright = "must have the person's left eye right of the right eye, and the mouth below the eyes";
 
-  /** One member of each kind with the limits of its values, and further rules for members. */
+  /** A member of each kind, with accepted and rejected values. */
   const members: [path: string, taken: unknown[], rejected: unknown[], family?: string, message?: string][] =
     [
       ['detector.channels', ['bgr'], ['grey', 'gbr']],

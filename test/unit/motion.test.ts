@@ -8,7 +8,7 @@ import {
   type Step,
 } from '../../src/scoring/motion.ts';
 
-/** The decision of a liveness challenge, on sequences of poses. */
+/** Tests the decision of a live check on sequences of poses. */
 
 const { step_yaw, step_pitch, agreement } = motionThresholds;
 const turns: Record<Step, readonly [yaw: number, pitch: number]> = {
@@ -19,8 +19,7 @@ const turns: Record<Step, readonly [yaw: number, pitch: number]> = {
 };
 
 /**
- * Returns a frame with this pose, and points that differ a little from frame to frame, like those of a
- * camera.
+ * Returns a frame with this pose and points that differ slightly from frame to frame, like those of a camera.
  */
 function frameOf([yaw, pitch]: readonly [number, number], index: number): MotionFrame {
   const jitter = (i: number) => Math.sin(7 * index + i) / 2;
@@ -34,8 +33,8 @@ function frameOf([yaw, pitch]: readonly [number, number], index: number): Motion
 }
 
 /**
- * Straight twice, then each step: part of the way, all the way twice, back, straight. `strength` in multiples
- * of the bar.
+ * Returns frames of a head that looks straight twice, and then makes each step: partly, fully twice, back, straight.
+ * `strength`: amplitude as a multiple of the limit.
  */
 function show(steps: readonly Step[], strength = 1.2): MotionFrame[] {
   const poses: [number, number][] = [
@@ -80,7 +79,7 @@ describe('a head that moves as requested', () => {
     [[1.4], ['step_missing']],
     [[1.4, 0.9, 0.95], ['step_missing']],
     [[1.05, 0.5, 1.05], ['step_missing']],
-  ])('passes with two frames beyond the bar of one movement, also apart: %j', (shares, reasons) => {
+  ])('passes with two frames of a movement beyond the limit, also separate ones: %j', (shares, reasons) => {
     const frames = [0, 0, 0.5, ...shares, 0.5, 0]
       .map((share) => [0, share * step_pitch] as const)
       .map(frameOf);
@@ -93,12 +92,12 @@ describe('a head that moves as requested', () => {
     [[0, 0, 8, 40, 40, 12, 0], ['motion_jump']],
     [[0, 0, 12, 49, 49, 20, 0], ['motion_jump']],
     [[0, 0, 12, 34, 34, 12, -13], ['motion_jump']],
-  ])('moves faster between frames that are turned to the same side: %j', (yaws, reasons) => {
+  ])('may move faster between frames that are turned to the same side: %j', (yaws, reasons) => {
     const frames = yaws.map((yaw) => [yaw, 0] as const).map(frameOf);
     expect(judge(frames, [yaws[3]! > 0 ? 'left' : 'right']).reasons).toEqual(reasons);
   });
 
-  test('passes with a single frame only well beyond the bar', () => {
+  test('passes with a single frame only if it is well beyond the limit', () => {
     const frames = (strength: number) => {
       const yaw = strength * step_yaw;
       const poses = [0, 0, yaw * 0.4, yaw * 0.7, yaw, yaw * 0.6, yaw * 0.3].map(
@@ -123,7 +122,7 @@ describe('every other challenge', () => {
     },
   );
 
-  test('fails a film with every movement', () => {
+  test('fails for a video with every movement', () => {
     const frames = show(['left', 'up', 'right', 'down']).slice(0, 16);
     expect(all.filter((asked) => judge(frames, asked).live)).toEqual([]);
   });
@@ -137,20 +136,20 @@ describe('a failed sequence', () => {
   const box = (change: Partial<MotionFrame['box']>) => ({ box: { ...frames[4]!.box, ...change } });
 
   test.each<[string, readonly MotionFrame[], string[]]>([
-    ['one step alone', show(['left']), ['step_missing']],
+    ['only one step', show(['left']), ['step_missing']],
     ['too small a movement', show(asked, 0.9), ['step_missing']],
     ['the other direction', show(['right', 'up']), ['step_missing', 'wrong_direction']],
     ['the other order', show(['up', 'left']), ['step_missing', 'out_of_order']],
-    ['one movement more', show(['left', 'up', 'right']), ['wrong_direction']],
-    ['a step again', show(['left', 'up', 'left']), ['out_of_order']],
+    ['an additional movement', show(['left', 'up', 'right']), ['wrong_direction']],
+    ['a repeated step', show(['left', 'up', 'left']), ['out_of_order']],
     ['no frame that looks straight', frames.slice(3), ['no_neutral_frame']],
     ['a face that is foreshortened', frames.map((frame) => ({ ...frame, stretch: 1.3 })), ['step_missing']],
     ['a pose that is left out', frames.toSpliced(2, 1), ['motion_jump']],
     ['a face elsewhere', changed(4, box({ x: 400 })), ['motion_jump']],
     ['a face of another size', changed(4, box({ height: 90 })), ['motion_jump']],
     ['a second face', changed(4, { other_face: 0.9 }), ['several_faces']],
-    ['what is not a number', changed(4, { other_face: Number.NaN }), ['several_faces']],
-  ])('%s', (_what, frames, reasons) => {
+    ['a score that is not a number', changed(4, { other_face: Number.NaN }), ['several_faces']],
+  ])('has the right reasons for %s', (_what, frames, reasons) => {
     const verdict = judge(frames, asked);
     expect(verdict.live).toBe(false);
     expect(verdict.reasons).toEqual(expect.arrayContaining(reasons));

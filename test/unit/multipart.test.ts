@@ -8,8 +8,7 @@ import { boundaryOf, parseMultipart } from '../../src/http/body/multipart.ts';
 import { runs } from '../support/runs.ts';
 
 /**
- * Forms written by hand and at random, byte by byte: a string represents its latin1 bytes, so "\xff" is one
- * byte.
+ * Tests hand-written and random forms. A string represents its Latin-1 bytes, so "\xff" is one byte.
  */
 
 const limits = { parts: 16, header_bytes: 8192 };
@@ -48,7 +47,7 @@ function readParts(body: Buffer, boundary = 'b', within = limits): ReadPart[] {
   }));
 }
 
-/** Returns why it is rejected, and at which byte; other errors are thrown again. */
+/** Returns the reason of the rejection and the byte offset; rethrows other errors. */
 function rejectionOf(act: () => unknown) {
   try {
     act();
@@ -120,7 +119,7 @@ describe('the boundary of a Content-Type header', () => {
 describe('a form', () => {
   test.each<[string, Buffer, string[]]>([
     ['whose preamble begins like a boundary', bytes(crlf('--bb', '--b', a, '', 'x', '--b--')), ['x']],
-    ['with padding behind a boundary', bytes(crlf('--b \t ', a, '', 'x', '--b--')), ['x']],
+    ['with padding after a boundary', bytes(crlf('--b \t ', a, '', 'x', '--b--')), ['x']],
     ['with an empty part without a line', bytes(crlf('--b', a, '', '--b', a, '', '--b--')), ['', '']],
   ])('reads %s', (_title, body, contents) => {
     expect(readParts(body).map((part) => part.content)).toEqual(contents);
@@ -133,14 +132,14 @@ describe('a form', () => {
     ['with a boundary in the middle of a line', ' --b--\r\n', 'truncated', 8],
     ['without a final boundary', crlf('--b', a, '', 'x'), 'truncated', 52],
     ['whose final boundary lacks its dashes', crlf('--b', a, '', 'x', '--b '), 'truncated', 58],
-    ['whose final boundary goes on', crlf('--b', a, '', 'x', '--b--c'), 'truncated', 60],
+    ['whose final boundary is followed by other bytes', crlf('--b', a, '', 'x', '--b--c'), 'truncated', 60],
     ['that ends its lines with LF', `--b\n${a}\n\nx\n--b--\n`, 'bad_line_end', 3],
     ['that ends a boundary line with LF', `${crlf('--b', a, '', 'x')}--b \n`, 'bad_line_end', 56],
     ['that ends the last line with LF', `${crlf('--b', a, '', 'x')}--b--\n`, 'bad_line_end', 57],
     ['that ends a header with LF', `--b\r\nA: b\n${a}\r\n\r\nx\r\n--b--`, 'bad_line_end', 9],
     ['that has CR in a header', `--b\r\nA: b\rc\r\n${a}\r\n\r\nx\r\n--b--`, 'bad_line_end', 9],
-    ['that has an LF for an empty line', `${crlf('--b', a)}\nx\r\n--b--`, 'bad_line_end', 47],
-    ['that has a boundary line where a header should be', crlf('--b', '--b--'), 'bad_header', 5],
+    ['that has LF as an empty line', `${crlf('--b', a)}\nx\r\n--b--`, 'bad_line_end', 47],
+    ['that has a boundary line instead of a header', crlf('--b', '--b--'), 'bad_header', 5],
     ['that has a boundary line between headers', crlf('--b', a, '--b', '', '--b--'), 'bad_header', 47],
   ])('rejects %s', (_title, body, reason, at) => {
     expect(rejectionOf(() => parse(bytes(body), 'b', limits))).toMatchObject({ reason, at });
@@ -166,7 +165,7 @@ describe('the headers of a part', () => {
     ["; name=a; filename=cat; filename*=UTF-8''%E7%8C%AB", 'a', '猫'],
     ['; name="a"; filename="M\xfcller.jpg"', 'a', 'M\ufffdller.jpg'],
     ['; name="\xc3\xa9"; filename="\xd6\xd0\xce\xc4.jpg"', 'é', '\ufffd\ufffd\ufffd\ufffd.jpg'],
-    // Shift_JIS, whose second byte is a backslash, bare and as curl escapes it.
+    // Shift_JIS with a backslash as the second byte, unescaped and as curl escapes it.
     ['; filename="\x95\x5c"; name="a"', 'a', '\ufffd'],
     ['; filename="\x95\x5c\x5c"; name="a"', 'a', '\ufffd'],
     ["; name=a; filename*=ISO-8859-1''M%FCller.jpg", 'a', 'Müller.jpg'],
@@ -191,10 +190,14 @@ describe('the headers of a part', () => {
   });
 
   test.each<[string, string[], string]>([
-    ['none that matters', ['Content-Type: image/png'], 'missing_disposition'],
+    ['no Content-Disposition', ['Content-Type: image/png'], 'missing_disposition'],
     ['an attachment', ['Content-Disposition: attachment; name="a"'], 'not_form_data'],
     ['an empty disposition', ['Content-Disposition:'], 'not_form_data'],
-    ['a disposition that only begins right', ['Content-Disposition: form-data2; name="a"'], 'not_form_data'],
+    [
+      'a disposition that only begins with form-data',
+      ['Content-Disposition: form-data2; name="a"'],
+      'not_form_data',
+    ],
     ['no name', [disposition], 'missing_name'],
     ['a name inside of a filename', [`${disposition}; filename="; name=a"`], 'missing_name'],
     ['two dispositions', [a, `${disposition}; name="b"`], 'bad_header'],
@@ -231,7 +234,7 @@ describe('the limits', () => {
     expect(none.reason).toBe('too_many_parts');
   });
 
-  it('allow a thousand lines that only begin like a delimiter, and not one more', () => {
+  it('allow a thousand lines that begin like a delimiter, and not one more', () => {
     const lines = (count: number) => oneField('\r\n--bA'.repeat(count));
     expect(readParts(lines(1000))).toHaveLength(1);
     const rejection = rejectionOf(() => readParts(lines(1001)));
@@ -251,7 +254,7 @@ describe('the limits', () => {
 
 it('finds a short boundary where Buffer.indexOf finds it', () => {
   const head = `--b\r\n${a}\r\n\r\n`;
-  // Spans from the edge of one searched piece, or shortly before it, to the edge of a later one.
+  // The text ends at or shortly before the edge of a searched piece.
   const edge = fc.integer({ min: 16 * 1024 - 30, max: 16 * 1024 + 30 });
   const noise = fc.array(fc.constantFrom(...'\r\n--'), { maxLength: 40 }).map((chars) => chars.join(''));
   fc.assert(
@@ -267,17 +270,17 @@ it('finds a short boundary where Buffer.indexOf finds it', () => {
 const hostileBodies: Record<string, (size: number) => Buffer> = {
   'boundaries that lack their last character': (size) => oneField('\r\n--'.repeat(size / 4)),
   'lookalikes with long padding': (size) => oneField(`\r\n--b${' '.repeat(1000)}A`.repeat(size / 1006)),
-  'closing boundaries that go on': (size) => oneField('\r\n--b--A'.repeat(size / 8)),
-  'CR and nothing else': (size) => oneField('\r'.repeat(size)),
-  'CR LF and nothing else': (size) => oneField('\r\n'.repeat(size / 2)),
-  'dashes and nothing else': (size) => oneField('-'.repeat(size)),
-  'blanks behind the closing boundary': (size) => bytes(`--b--${' '.repeat(size)}`),
+  'closing boundaries followed by other bytes': (size) => oneField('\r\n--b--A'.repeat(size / 8)),
+  'only CR': (size) => oneField('\r'.repeat(size)),
+  'only CR LF': (size) => oneField('\r\n'.repeat(size / 2)),
+  'only dashes': (size) => oneField('-'.repeat(size)),
+  'blanks after the closing boundary': (size) => bytes(`--b--${' '.repeat(size)}`),
   'a preamble of lookalikes': (size) => bytes(`${'\r\n--b:'.repeat(size / 6)}\r\n--b--`),
   'an epilogue of boundaries': (size) => bytes(`--b--\r\n${'--b\r\n'.repeat(size / 5)}`),
   'no boundary at all': (size) => bytes('\r\n--a'.repeat(size / 5)),
 };
 
-// Large enough that a parser with repeated passes would exceed the test's timeout.
+// The bodies are so large that a parser with repeated passes would exceed the test's timeout.
 test.each(Object.entries(hostileBodies))(
   'reads a hostile body of %s in one pass, or rejects it',
   (_title, make) => {
@@ -290,7 +293,7 @@ test.each(Object.entries(hostileBodies))(
   },
 );
 
-describe('a body of several turns', () => {
+describe('a body that takes several turns', () => {
   const turn = 1024 * 1024;
   const long = 'boundary-of-a-client';
   const frame = (boundary: string) =>
@@ -299,7 +302,7 @@ describe('a body of several turns', () => {
       crlf('', `--${boundary}`, `${disposition}; name=b`, ''),
     ] as const;
 
-  test.each(['b', long])('is read alike wherever a boundary is: %s', async (boundary) => {
+  test.each(['b', long])('is read in the same way, wherever a boundary is: %s', async (boundary) => {
     const [first, second] = frame(boundary);
     for (let shift = -second.length - 6; shift <= 6; shift += 1) {
       const filler = 'x'.repeat(turn - first.length + shift);
@@ -312,7 +315,7 @@ describe('a body of several turns', () => {
     }
   });
 
-  test('lets other work run between its turns', async () => {
+  test('lets other work run between turns', async () => {
     const [first] = frame('b');
     let [turns, isRead] = [0, false];
     const other = () => {
@@ -330,7 +333,7 @@ describe('a body of several turns', () => {
     await expect(parseInTurns(body, 'b', limits)).rejects.toBeInstanceOf(Problem);
   });
 
-  test.each([[1000], [1001]])('allows at most 1000 spaces behind a boundary: %i', (blanks) => {
+  test.each([[1000], [1001]])('may have at most 1000 spaces after a boundary: %i', (blanks) => {
     const read = () => parse(bytes(`--b--${' '.repeat(blanks)}`), 'b', limits);
     if (blanks === 1000) expect(read()).toEqual([]);
     else expect(rejectionOf(read)).toMatchObject({ reason: 'too_much_padding' });
@@ -338,8 +341,8 @@ describe('a body of several turns', () => {
 });
 
 /**
- * Returns the parts that @fastify/busboy reads; undefined for an error. It treats every part as a file, so
- * that none is decoded.
+ * Returns the parts that @fastify/busboy reads, or undefined for an error. Makes busboy treat every part as a file, so
+ * that it decodes none.
  */
 function readWithBusboy(body: Buffer, contentType: string): Promise<ReadPart[] | undefined> {
   return new Promise((resolve) => {
@@ -360,7 +363,7 @@ function readWithBusboy(body: Buffer, contentType: string): Promise<ReadPart[] |
   });
 }
 
-/** Returns the parts in the form that both agree on, with the three escapes of browsers decoded. */
+/** Decodes the three escapes of browsers, so that the parts of both parsers can be compared. */
 function normalised(parts: ReadPart[] | undefined): ReadPart[] | undefined {
   const decode = (name: string) => name.replace(/%(22|0D|0A)/g, decodeURIComponent);
   return parts?.map(({ name, filename, content }) => ({
@@ -379,8 +382,8 @@ interface Form {
 const bcharsNoSpace = [..."0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'()+_,-./:=?"];
 
 /**
- * RFC 2046 §5.1.1: 1 to 70 of the allowed characters, the last one not a space. Short ones are more likely,
- * and collide.
+ * RFC 2046 §5.1.1: 1 to 70 of the allowed characters, of which the last is not a space. Short boundaries are more
+ * frequent, because they occur in content.
  */
 const boundaries = fc
   .tuple(
@@ -392,7 +395,7 @@ const boundaries = fc
   )
   .map(([start, last]) => start + last);
 
-/** Bytes at which a parser is likely to stop. */
+/** Makes content with bytes at which a parser is likely to stop. */
 function contentsFor(boundary: string): fc.Arbitrary<string> {
   const piece = fc.oneof(
     fc.constantFrom('\r', '\n', '\r\n', '-', '--', ' ', '\0', '\r\n--', boundary, boundary.slice(0, -1)),
@@ -406,8 +409,7 @@ function contentsFor(boundary: string): fc.Arbitrary<string> {
 }
 
 /**
- * Returns true if the text has no line that begins with the boundary, which busboy would take for a
- * delimiter.
+ * Returns true if no line begins with the boundary, which busboy would read as a delimiter.
  */
 const isFree = (text: string, boundary: string) =>
   `\r\n${text}\r\n--${boundary}`.indexOf(`\r\n--${boundary}`) === text.length + 2;
@@ -418,8 +420,8 @@ const names = fc.oneof(
 );
 
 /**
- * Returns a value as browsers write it, as a quoted pair, and bare. A backslash is omitted if it would escape
- * the next character.
+ * Functions that write a value as browsers do, with quoted pairs, and unquoted. The last one omits characters that
+ * need quotes.
  */
 const writers = [
   (value: string) => `"${value.replaceAll('"', '%22').replaceAll('\\', '/')}"`,
@@ -465,7 +467,7 @@ const partsFor = (boundary: string) =>
     )
     .filter(({ headers }) => isFree(headers, boundary));
 
-/** Returns forms that every parser should read alike. */
+/** Forms that every parser should read in the same way. */
 const forms: fc.Arbitrary<Form> = boundaries.chain((boundary) =>
   fc
     .record({
@@ -483,7 +485,7 @@ const forms: fc.Arbitrary<Form> = boundaries.chain((boundary) =>
     }),
 );
 
-/** Returns forms with bytes dropped, inserted, or copied from another place, at shares of their length. */
+/** Changes of a form: bytes dropped, inserted, or copied from another place, at shares of its length. */
 function changesFor(boundary: string) {
   const tokens = ['', ...'\r,\n,\r\n,\0,",\\,;,:, ,-,--,*,%,\''.split(','), `\r\n--${boundary}`];
   const share = fc.double({ min: 0, max: 1, noNaN: true });
@@ -508,7 +510,7 @@ const tampered: fc.Arbitrary<Form> = forms.chain((form) =>
   }),
 );
 
-/** Returns undefined if it is rejected. */
+/** Returns the parts, or undefined if the form is rejected. */
 function readOrReject({ body, boundary }: Form) {
   try {
     return readParts(body, boundary);
@@ -518,11 +520,11 @@ function readOrReject({ body, boundary }: Form) {
   }
 }
 
-// Bugs were found with the second and third seed once.
+// The second and the third seed have found bugs.
 describe.each([1, 7578, 2046])('with seed %i', (seed) => {
   const how = { seed, numRuns: runs(2000), interruptAfterTimeLimit: 20_000 };
 
-  it('reads a well-formed form like busboy, and reports one cut short as truncated', async () => {
+  it('reads a well-formed form like busboy, and reports a truncated one', async () => {
     const anywhere = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
     const property = fc.asyncProperty(forms, anywhere, async (form, share) => {
       const { body, boundary, content_type } = form;
@@ -538,7 +540,7 @@ describe.each([1, 7578, 2046])('with seed %i', (seed) => {
   it('reads a tampered form like busboy, or rejects it', async () => {
     const property = fc.asyncProperty(tampered, async (form) => {
       const ours = readOrReject(form);
-      if (ours === undefined || isBusboyAtFault(form)) return;
+      if (ours === undefined || isBusboyWrong(form)) return;
       expect(normalised(ours)).toEqual(normalised(await readWithBusboy(form.body, form.content_type)));
     });
     await fc.assert(property, how);
@@ -546,10 +548,10 @@ describe.each([1, 7578, 2046])('with seed %i', (seed) => {
 });
 
 /**
- * It takes everything that begins with the boundary for a delimiter, and loses parts with padding or without
- * a body (RFC 2046 §5.1.1).
+ * busboy reads everything that begins with the boundary as a delimiter, and loses parts with padding or without a body
+ * (RFC 2046 §5.1.1).
  */
-function isBusboyAtFault({ body, boundary }: Form): boolean {
+function isBusboyWrong({ body, boundary }: Form): boolean {
   const [, ...sections] = `\r\n${body.toString('latin1')}`.split(`\r\n--${boundary}`);
   const closing = sections.findIndex((section) => /^--[ \t]*(\r\n|$)/.test(section));
   return sections.slice(0, closing).some((section) => !/^\r\n[\s\S]*\r\n\r\n/.test(section));

@@ -15,7 +15,7 @@ import { problemName } from '../../src/site/schemas.ts';
 import { ResponseValidator } from '../fixtures/response-validator.ts';
 import { without } from '../support/without.mjs';
 
-/** The document agrees with the tables, and is a valid OpenAPI document. */
+/** Tests that the document is valid OpenAPI and agrees with the tables. */
 
 const document = openApiDocument(readConfig({ FACEMATCH_ENDPOINTS: endpointIds.join(',') }));
 const responseValidator = new ResponseValidator(document);
@@ -41,7 +41,7 @@ describe('the document', () => {
     const source = JSON.stringify(some);
     const found = await lintFromString({ source, absoluteRef: '/openapi.json', config });
     expect(found.map(({ ruleId, message }) => `${ruleId}: ${message}`)).toEqual([]);
-    // A rule of other linters.
+    // Checks a rule that only other linters have.
     JSON.parse(JSON.stringify(some), (_key, value) => {
       if (value?.type === 'array') expect(value).toHaveProperty('items');
       return value;
@@ -62,7 +62,7 @@ describe('the document', () => {
 const takers = endpoints.flatMap((one) => (one.takes === 'images' ? [one] : []));
 
 /** Client generators write these as string literals, some of them without escapes (orval). */
-test('has no quotes or backslashes in values that become string literals of generated code', () => {
+test('has no quotes or backslashes in values that become string literals in generated code', () => {
   const values: string[] = [];
   JSON.parse(JSON.stringify(document), (name, value) => {
     if (['const', 'enum', 'default', 'operationId', 'propertyName'].includes(name)) values.push(value);
@@ -96,14 +96,14 @@ test.each(errorCodes)("has a schema that accepts only the server's own %s", (cod
   const sent = JSON.parse(problem(new Problem(code, extras), request_id).body as string);
   expect(sent).toEqual(value);
   const faults = (other: ErrorCode, body: object) =>
-    responseValidator.faults(`#/components/schemas/${problemName(other)}`, body);
+    responseValidator.violations(`#/components/schemas/${problemName(other)}`, body);
   expect(errorCodes.filter((other) => faults(other, sent).length === 0)).toEqual([code]);
   for (const name of Object.keys(sent)) {
     expect(faults(code, without(sent, name))).toContainEqual(expect.stringContaining(name));
   }
 });
 
-/** docs/api.md is written by hand, but for its tables of endpoints, fields and errors. */
+/** docs/api.md is written by hand, except for its tables of endpoints, fields and errors. */
 
 const text = readFileSync(projectPath('docs/api.md'), 'utf8');
 const { components } = document;

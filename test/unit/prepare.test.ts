@@ -11,7 +11,8 @@ function operatorsOf(bytes: Uint8Array): string[] {
 }
 
 /**
- * Small nets made by hand: [1, 2, 4, 4] in, `y` out, for cases that the three published nets do not cover.
+ * Tests small nets with the input [1, 2, 4, 4] and the output `y`, for cases that the three published nets do not
+ * cover.
  */
 describe('a hand-made net', () => {
   const shape = [1, 2, 4, 4];
@@ -34,14 +35,14 @@ describe('a hand-made net', () => {
     ['above 1', [1.5, 3]],
     ['on both sides of 1', [0.25, 1.5]],
     ['of exactly 0 and 1', [0, 1]],
-  ])('keeps its numbers with PReLU slopes %s', async (_what, slopes) => {
+  ])('returns the same numbers with PReLU slopes %s', async (_what, slopes) => {
     const net = build([makeNode('PRelu', ['x', 'slope'], 'y')], { slope: [[2, 1, 1], slopes] });
     const rewritten = rewriteNet(net);
     expect(operatorsOf(rewritten)).not.toContain('PRelu');
     await expectSameNumbers(net, rewritten);
   });
 
-  test('is rejected by the node’s name with a PReLU whose slope is computed', () => {
+  test('is rejected with the node’s name if the slope of a PReLU is computed', () => {
     const nodes = [makeNode('Relu', ['x'], 'slope'), makeNode('PRelu', ['x', 'slope'], 'y')];
     expect(() => rewriteNet(build(nodes))).toThrow('The slope of PReLU y is not a constant');
   });
@@ -60,7 +61,7 @@ test.each([
   ['that would be rounded to 1', [0.99999, 0.1], 14],
   ['of almost 2', [0.1, -1.9999], 14],
   ['far above 1', [9.3, 0.01], 11],
-])('gives factors %s the fractional bits that 15 in all leave', (_what, factors, bits) => {
+])('rounds factors %s to the fractional bits that fit into 15 bits', (_what, factors, bits) => {
   const rounded = roundFactors(factors);
   const whole = rounded.map((factor) => factor * 2 ** bits);
   for (const [i, factor] of rounded.entries()) {

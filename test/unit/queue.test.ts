@@ -2,15 +2,18 @@ import { describe, expect, test } from 'vitest';
 import { type Finish, JobQueue, type Origin } from '../../src/engine/queue.ts';
 import { Problem } from '../../src/errors.ts';
 
-/** test/slow/server/workers.test.ts covers what a client observes: a full queue, the deadline, stuck workers. */
+/**
+ * Tests the queue. test/slow/server/workers.test.ts tests what a client observes: a full queue, the deadline, stuck
+ * workers.
+ */
 
 interface Held extends Partial<Record<'workers' | 'capacity' | 'deadline_ms' | 'stuck_ms', number>> {
-  /** Minimum times of jobs, by their names; 0 if absent. */
+  /** Estimated minimum times of jobs by name; 0 if absent. */
   estimates?: Record<string, number>;
   replace?(slot: number): boolean;
 }
 
-/** A queue whose jobs are names, and end when the test says so. */
+/** Makes a queue whose jobs are names and end when the test ends them. */
 function held({ estimates = {}, ...options }: Held = {}) {
   const faults: string[] = [];
   const started: string[] = [];
@@ -21,7 +24,7 @@ function held({ estimates = {}, ...options }: Held = {}) {
   const queue = new JobQueue<string, string>({
     workers: 1,
     capacity: 9,
-    // Some requests never end; none may be overdue while other tests run.
+    // Some requests never end. The deadline is so long that none expires while other tests run.
     deadline_ms: 2 ** 31 - 1,
     stuck_ms: 5,
     now: () => now_ms,
@@ -52,7 +55,7 @@ function held({ estimates = {}, ...options }: Held = {}) {
     onJobFault: ({ kind, jobs, request_id, reason }) =>
       faults.push([kind, ...jobs, request_id, ...(reason ? [(reason as Error).message] : [])].join(' ')),
   });
-  /** Advances the clock by this much; by default each image takes 1 ms. */
+  /** Advances the clock, by default by 1 ms per image, and ends the job. */
   const end = async (job: string, ms = job.split('+').length) => {
     now_ms += ms;
     ends.get(job)!.resolve(undefined);
@@ -73,42 +76,42 @@ const isIdle = async (ticket: { idle: Promise<void> }) =>
   Promise.race([ticket.idle.then(() => true), new Promise((resolve) => setImmediate(() => resolve(false)))]);
 
 describe('passing jobs to workers', () => {
-  // OWNER:IMAGES is submitted, !JOB ends, after 1 ms per image or @MS.
+  // In a script, OWNER:IMAGES submits images, and !JOB ends a job after 1 ms per image or after @MS.
   test.each([
     ['to as many workers as are free', 2, 'a:a1,a2,a3', 'a1 a2'],
-    ['in the order they came in', 1, 'k:a1,a2 k:b1 k:c1,c2 !a1 !a2 !b1 !c1', 'a1 a2 b1 c1 c2'],
+    ['in the order of arrival', 1, 'k:a1,a2 k:b1 k:c1,c2 !a1 !a2 !b1 !c1', 'a1 a2 b1 c1 c2'],
     [
-      'by turns, a match at a time, whatever each key has sent',
+      'one match per key in turn, whatever each key has sent',
       1,
       'flood:a1,a2 flood:b1,b2 flood:c1,c2 other:x1,x2,x3 third:y1 !a1 !a2 !x1+x2 !y1 !b1+b2 !x3 !c1',
       'a1 a2 x1+x2 y1 b1+b2 x3 c1 c2',
     ],
     [
-      'first to a key that had nothing waiting, but only once a round',
+      'first for a key that had nothing waiting, but only once per round',
       1,
       'flood:a1,a2 flood:b1,b2 flood:c1,c2 flood:d1,d2 !a1 !a2 one:x1,x2 !b1+b2 two:y1,y2 !x1+x2 one:x3 !y1+y2 two:y3 !c1+c2 !x3 !y3',
       'a1 a2 b1+b2 x1+x2 y1+y2 c1+c2 x3 y3 d1',
     ],
     [
-      'one at a time where they take long, so that nobody waits for two',
+      'one at a time if they take long, so that nobody waits for two',
       1,
       'big:a1,a2 big:b1,b2 big:c1,c2 !a1@300 one:x1,x2 !a2@300 !x1@300 !b1@300',
       'a1 a2 x1 b1 x2',
     ],
     [
-      'without what a key has saved up while nothing of it waited',
+      'without credit for the time in which a key had nothing waiting',
       1,
       'old:o1 flood:a1 flood:b1 flood:c1 flood:d1 flood:e1 flood:f1 !o1@40 !a1@40 !b1@40 !c1@40 old:o2 old:o3 old:o4 old:o5 !d1@40 !o2@40 !o3@40 !e1@40',
       'o1 a1 b1 c1 d1 o2 o3 e1 f1',
     ],
     [
-      'last to a key that had more than its share, although nothing of it waited for a while',
+      'last for a key that had more than its share, even after a while with nothing waiting',
       1,
       'big:a1 one:w1,w2 one:x1,x2 one:y1,y2 one:z1,z2 !a1@300 big:b1 !w1+w2@80 !x1+x2@80 !y1+y2@80',
       'a1 w1+w2 x1+x2 y1+y2 z1+z2',
     ],
     [
-      'to a key with much to do, however many others come one after another',
+      'of a key with many requests, however many other keys arrive one after another',
       1,
       'flood:a1,a2 flood:b1,b2 !a1 k1:k1 k2:k2 !a2 k3:k3 !k1 k4:k4 !k2 k5:k5 !k3 k6:k6 !k4 k7:k7 !k5 k8:k8',
       'a1 a2 k1 k2 k3 k4 k5 b1+b2',
@@ -133,7 +136,7 @@ describe('passing jobs to workers', () => {
     expect([queue.size, queue.running]).toEqual([0, 0]);
   });
 
-  test('fails the whole request of an image whose worker dies, and frees the worker', async () => {
+  test('fails the whole request of an image whose worker crashes, and frees the worker', async () => {
     const { submit, started, cancelled, end, breakDown } = held({ workers: 2 });
     const ticket = submit(['a1', 'a2', 'a3']);
     submit(['b']);
@@ -178,7 +181,7 @@ describe('passing jobs to workers', () => {
   });
 });
 
-/** Keys with this many open matches all the time, and the time of their images. */
+/** Simulates keys that always have this many pending matches, with the time per image. */
 async function share(workers: number, keys: Record<string, { image_ms: number; matches: number }>) {
   let now_ms = 0;
   const running: { owner: string; end_ms: number; resolve(): void }[] = [];
@@ -231,7 +234,7 @@ test.each([
   const { small, large } = await share(workers, { small: flood(small_ms), large: flood(large_ms) });
   expect(small!.part).toBeGreaterThan(0.45);
   expect(large!.part).toBeGreaterThan(0.45);
-  // Twice the time of its own match, and a job of the others.
+  // The limit is twice the time of the key's own match, plus one job of the others.
   const { one } = await share(workers, {
     one: { image_ms: small_ms, matches: 1 },
     large: flood(large_ms),
@@ -244,7 +247,7 @@ describe('the last free worker', () => {
     for (const name of ['a', 'b', 'c', 'd']) submit([`${name}1`, `${name}2`], from('flood'));
   };
 
-  test('is given to a key that is alone', () => {
+  test('is used by a key that is alone', () => {
     const { submit, started } = held({ workers: 3 });
     flood(submit);
     expect(started).toEqual(['a1', 'a2', 'b1']);
@@ -284,8 +287,8 @@ describe('the last free worker', () => {
 
   test.each([
     ['the only one', 1, []],
-    ['the only one that is up', 2, [1]],
-  ])('is given to any key if it is %s', (_what, workers, down) => {
+    ['the only one that runs', 2, [1]],
+  ])('is used by any key if it is %s', (_what, workers, down) => {
     const { queue, submit, started } = held({ workers });
     for (const slot of down) queue.workerDown(slot);
     queue.arrived('other');
@@ -304,14 +307,14 @@ describe('a turn', () => {
     return started.join(' ');
   };
 
-  test('is two images of a request, or one if they are large by their pixels', async () => {
+  test('includes two images of a request, or one if they have many pixels', async () => {
     expect(await turns({ a1: 50, a2: 50 })).toBe('x a1+a2 y1 y2');
     expect(await turns({ a1: 50, a2: 51 })).toBe('x a1 y1+y2 a2');
     expect(await turns({ a1: 2000 })).toBe('x a1 y1+y2 a2');
   });
 });
 
-describe('a job that follows the others of its request', () => {
+describe('a final job of a request', () => {
   test('runs on the worker that did the last one, before any other request', async () => {
     const { queue, submit, started, end } = held({ workers: 2 });
     const ticket = submit(['a1', 'a2'], from('key'), (outcomes) => outcomes.join());
@@ -327,7 +330,7 @@ describe('a job that follows the others of its request', () => {
     expect(started.at(-1)).toBe('b');
   });
 
-  test('is not run for a cancelled request, or if there is nothing to do', async () => {
+  test('does not run for a cancelled request, or if there is nothing to do', async () => {
     const { queue, submit, started, end } = held();
     const left = submit(['a'], from('key'), () => 'never');
     left.cancel(new Error('left'));
@@ -339,7 +342,7 @@ describe('a job that follows the others of its request', () => {
     expect([started, queue.running]).toEqual([['a', 'b'], 0]);
   });
 
-  test('ends its request when it fails', async () => {
+  test('fails its request if it fails', async () => {
     const { queue, submit, faults, end, breakDown } = held();
     const ticket = submit(['a'], from('key'), () => 'last');
     await end('a');
@@ -361,7 +364,7 @@ describe('a stuck job', () => {
     return { ...held_, ticket };
   };
 
-  test('gives its slot to another worker, and is counted until it ends', async () => {
+  test('leaves its slot to another worker, and is counted until it ends', async () => {
     const { queue, ticket, started, end, faults } = await stick(() => true);
     expect([queue.stuck, queue.blocked, queue.running]).toEqual([1, 0, 0]);
     queue.workerUp(0);
@@ -381,7 +384,7 @@ describe('a stuck job', () => {
   });
 });
 
-test('gets no further job, and a worker that comes up gets those that wait', async () => {
+test('passes no job to a worker that is down, and passes waiting jobs to one that starts', async () => {
   const { queue, submit, started, breakDown } = held({ workers: 2 });
   queue.workerDown(0);
   const dying = submit(['a'], from('key'));
@@ -398,7 +401,7 @@ test('gets no further job, and a worker that comes up gets those that wait', asy
 describe('fairness between keys', () => {
   const pair = (name: string) => [`${name}1`, `${name}2`];
 
-  test('lets one key use all places, and evicts its youngest requests for others', async () => {
+  test('lets one key use all places, and evicts its newest requests for others', async () => {
     const { queue, submit } = held({ capacity: 8 });
     const flood = ['a', 'b', 'c', 'd'].map((name) => submit(pair(name), from('flood')));
     expect([queue.isFull('flood'), queue.isFull('other')]).toEqual([true, false]);
@@ -407,7 +410,7 @@ describe('fairness between keys', () => {
     expect([queue.size, await isIdle(flood[3]!)]).toEqual([8, true]);
     submit(pair('y'), from('other'));
     expect(code(await flood[2]!.done.catch((error) => error))).toBe('overloaded');
-    // Each has its share now.
+    // Each key has its share now.
     const full = ['flood', 'other', 'third'].filter((owner) => queue.isFull(owner));
     expect(full).toEqual(['flood', 'other']);
     await expect(submit(pair('z'), from('other')).done).rejects.toThrow(Problem);
@@ -431,12 +434,12 @@ describe('fairness between keys', () => {
     );
     expect(code(await flood[1]!.done.catch((error) => error))).toBe('overloaded');
     const before = queue.size;
-    // Neither may be left with less than a newcomer's, and the large one has not begun.
+    // Neither key may be left with less than a new key's share, and the large request has not begun.
     submit(pair('y'), from('third')).done.catch(() => {});
     expect(queue.size).toBeLessThanOrEqual(before);
   });
 
-  test('frees every place, whatever arrives, leaves or ends', async () => {
+  test('frees every place, whatever arrives, is cancelled or ends', async () => {
     const { queue, submit, started, end } = held({ workers: 2, capacity: 10 });
     const tickets = Array.from({ length: 60 }, (_item, index) => {
       const names = Array.from({ length: 1 + (index % 3) }, (_item, at) => `p${index}.${at}`);
@@ -475,7 +478,7 @@ test('counts the deadline from the last byte of the request, also for a further 
 });
 
 describe('cancelling', () => {
-  test('drops waiting jobs, and cancels running ones, which hold their worker until they return', async () => {
+  test('drops waiting jobs, and cancels running ones, which keep their worker until they return', async () => {
     const { queue, submit, started, cancelled, end } = held();
     const ticket = submit(['a1', 'a2']);
     submit(['b']);

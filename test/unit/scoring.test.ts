@@ -9,18 +9,18 @@ import { Calibration, type CalibrationPoint, calibrationOf } from '../../src/sco
 import type { FaceChoice } from '../../src/scoring/similarity.ts';
 import { runs } from '../support/runs.ts';
 
-/** Covers the choice of the compared faces and the assessment of their similarity. */
+/** Tests the choice of the compared faces and the assessment of their similarity. */
 
 const table = pointsOf(-0.1, 1, 0.08, 0.1, 0.2, 0.01, 0.33, 0.001, 0.58, 0.000001);
 const calibration = new Calibration(table);
 
-/** Maximum shift of a percent by rounding where the exact result would not change. */
+/** Maximum rounding error of a percentage. */
 const rounding = 1e-9;
 
 const number = (min: number, max: number) => fc.double({ min, max, noNaN: true });
 const steps = fc.array(fc.tuple(number(0.001, 0.5), number(0.001, 0.99)), { minLength: 1, maxLength: 12 });
 /**
- * Any table that a fit could return: similarities of normalised cosines, rates from 1 down by any factors.
+ * Any table that a fit could return: rising similarities of normalised cosines, and rates that fall from 1.
  */
 const anyTable = fc.tuple(number(-1, 0.5), steps).map(([first, all]) => {
   const points: CalibrationPoint[] = [[first, 1]];
@@ -35,7 +35,7 @@ function percentOf(scale: Calibration, similarity: number): number {
   return scale.assess(similarity, 1).confidence_percent;
 }
 
-/** Similarities and rates alternate. */
+/** Makes points from alternating similarities and rates. */
 function pointsOf(...numbers: number[]): CalibrationPoint[] {
   return Array.from({ length: numbers.length / 2 }, (_item, i) => [numbers[2 * i]!, numbers[2 * i + 1]!]);
 }
@@ -45,11 +45,11 @@ test.each<[string, CalibrationPoint[]]>([
   ['a single point', pointsOf(0, 1)],
   ['a first rate below 1', pointsOf(0, 0.9, 0.5, 0.1)],
   ['a first rate above 1', pointsOf(0, 1.1, 0.5, 0.1)],
-  ['a rate that stays', pointsOf(0, 1, 0.2, 0.1, 0.4, 0.1)],
+  ['two equal rates', pointsOf(0, 1, 0.2, 0.1, 0.4, 0.1)],
   ['a rate that rises', pointsOf(0, 1, 0.2, 0.1, 0.4, 0.2)],
   ['a rate of zero', pointsOf(0, 1, 0.2, 0)],
   ['a rate that is not a number', pointsOf(0, 1, 0.2, Number.NaN)],
-  ['a similarity that stays', pointsOf(0, 1, 0, 0.1)],
+  ['two equal similarities', pointsOf(0, 1, 0, 0.1)],
   ['a similarity that falls', pointsOf(0, 1, -0.1, 0.1)],
   ['an infinite similarity', pointsOf(0, 1, Number.POSITIVE_INFINITY, 0.1)],
 ])('rejects a table with %s', (_what, points) => {
@@ -71,13 +71,13 @@ describe('the false match rate', () => {
     ['below the first point', -0.5, 1],
     ['at minus infinity', Number.NEGATIVE_INFINITY, 1],
     ['at infinity', Number.POSITIVE_INFINITY, 0],
-    ['of what is not a number', Number.NaN, 1],
+    ['for a similarity that is not a number', Number.NaN, 1],
   ])('stays within its bounds for %s', (_what, similarity, rate) => {
     expect(calibration.falseMatchRate(similarity)).toBe(rate);
   });
 });
 
-describe('the percent', () => {
+describe('the percentage', () => {
   test.each([
     [1, 0],
     [0.1, 40],
@@ -88,7 +88,7 @@ describe('the percent', () => {
     [1e-7, 100],
     [1e-9, 100],
     [0, 100],
-  ])('is for a rate of %d the percent %d', (rate, percent) => {
+  ])('for a rate of %d is %d', (rate, percent) => {
     expect(calibration.confidencePercent(rate)).toBeCloseTo(percent, 9);
   });
 
@@ -98,11 +98,11 @@ describe('the percent', () => {
     [-0.01, 20],
     [0.035, 30],
     [0.08, 40],
-  ])('runs linearly in the similarity below 40: at %d it is %d', (similarity, percent) => {
+  ])('is linear in the similarity below 40: at %d it is %d', (similarity, percent) => {
     expect(percentOf(calibration, similarity)).toBeCloseTo(percent, 9);
   });
 
-  test('meets 40 where a table has no point at 0.1, even beyond its end', () => {
+  test('reaches 40 at a rate of 0.1, even if the table has no point there', () => {
     const short = new Calibration(pointsOf(0, 1, 0.1, 0.5));
     const knee = 0.1 / -Math.log10(0.5);
     expect(percentOf(short, knee)).toBeCloseTo(40, 9);
@@ -111,7 +111,7 @@ describe('the percent', () => {
   });
 });
 
-test('multiplies the rate of the best of several pairs by their number, and derives the percent', () => {
+test('multiplies the rate of the best of several pairs by their number, and derives the percentage', () => {
   const confidence_percent = expect.closeTo(50, 9);
   const assessed = { false_match_rate: 0.01, confidence_percent, extrapolated: false };
   expect(calibration.assess(0.33, 10)).toEqual(assessed);
@@ -123,8 +123,8 @@ describe('a floor', () => {
   test('is returned instead of a lower rate, and marked as a floor', () => {
     expect(floored.assess(0.33 + 1e-6, 1)).toMatchObject({ false_match_rate: 0.001, extrapolated: true });
     expect(floored.assess(0.58, 1)).toMatchObject({ false_match_rate: 0.001, extrapolated: true });
-    const most = { false_match_rate: 0.001, confidence_percent: 100, extrapolated: true };
-    expect(floored.assess(Number.POSITIVE_INFINITY, 1)).toEqual(most);
+    const floor = { false_match_rate: 0.001, confidence_percent: 100, extrapolated: true };
+    expect(floored.assess(Number.POSITIVE_INFINITY, 1)).toEqual(floor);
   });
 
   test('applies to each pair, so the best of several has a higher bound', () => {
@@ -134,7 +134,7 @@ describe('a floor', () => {
   });
 });
 
-describe('the percent without a table', () => {
+describe('the percentage without a table', () => {
   const none = calibrationOf(undefined);
 
   test.each([
@@ -146,23 +146,20 @@ describe('the percent without a table', () => {
     [1.2, 1, 40],
     [0.7, 100, 28],
     [Number.NaN, 1, 0],
-  ])(
-    'turns a similarity of %d among %d pairs into %d percent, without a rate',
-    (similarity, pairs, percent) => {
-      expect(none.assess(similarity, pairs)).toEqual({
-        false_match_rate: 1,
-        extrapolated: true,
-        confidence_percent: expect.closeTo(percent, 9),
-      });
-    },
-  );
+  ])('for a similarity of %d among %d pairs is %d, without a rate', (similarity, pairs, percent) => {
+    expect(none.assess(similarity, pairs)).toEqual({
+      false_match_rate: 1,
+      extrapolated: true,
+      confidence_percent: expect.closeTo(percent, 9),
+    });
+  });
 
-  test('reports that nothing was measured, unlike with a table', () => {
+  test('is marked as not measured, unlike with a table', () => {
     expect([none.measured, calibration.measured]).toEqual([false, true]);
   });
 });
 
-test('never gives a higher similarity a higher rate or a lower percent, nor more pairs a higher percent', () => {
+test('never returns a higher rate or lower percentage for a higher similarity, nor a higher percentage for more pairs', () => {
   fc.assert(
     fc.property(
       anyTable,
@@ -182,7 +179,7 @@ test('never gives a higher similarity a higher rate or a lower percent, nor more
   );
 });
 
-test('returns a rate from 0 to 1 and a percent from 0 to 100 for any numbers', () => {
+test('returns a rate from 0 to 1 and a percentage from 0 to 100 for any numbers', () => {
   fc.assert(
     fc.property(anyTable, fc.double(), fc.double(), (points, similarity, pairs) => {
       const { false_match_rate, confidence_percent } = new Calibration(points).assess(similarity, pairs);
@@ -195,7 +192,7 @@ test('returns a rate from 0 to 1 and a percent from 0 to 100 for any numbers', (
 
 const automatic: FaceChoice = { image1_face_index: -1, image2_face_index: -1, auto_pair_best: true };
 
-/** An image with a face for each angle, in degrees, of a unit vector in the plane. */
+/** Makes an image with a face for each angle (degrees), whose embedding is a unit vector in the plane. */
 function analysis(angles: readonly number[], cohort_scores: readonly number[] = []): Analysis {
   const faces = angles.map((degrees, index) => {
     const radians = (degrees * Math.PI) / 180;
@@ -262,7 +259,7 @@ describe('Comparisons', () => {
   });
 });
 
-test('lists both images if both have errors, with the code of the first one', () => {
+test('lists both images if both have errors, with the code of the first image', () => {
   const heic: NativeFailure = { ok: false, code: 'unsupported_image_format', detected: 'heic' };
   const damaged: NativeFailure = { ok: false, code: 'image_decode_failed' };
   const { code, extras } = problemOf(new Comparisons().of(heic, damaged, automatic) as ImageFault[]);
@@ -279,7 +276,8 @@ test('lists both images if both have errors, with the code of the first one', ()
 });
 
 /**
- * Covers embeddings whose result is no longer needed; test/server/embeddings.test.ts covers the responses.
+ * Tests a comparison of embeddings whose result is no longer needed. test/server/embeddings.test.ts tests the
+ * responses.
  */
 
 const dimensions = 4;
@@ -290,7 +288,7 @@ const job = (candidates: number) => {
   return { body: Buffer.from(JSON.stringify(body)), pack: 'p', version: '1', dimensions };
 };
 
-test('ends at the next step', () => {
+test('ends a cancelled comparison of embeddings at the next step', () => {
   const cohortScores = (vectors: Float32Array) => new Float32Array(vectors.length / dimensions);
   let checks = 0;
   const count = () => {

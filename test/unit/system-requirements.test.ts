@@ -27,15 +27,15 @@ const uwsBuilds: { system: string; folder: string; glibc: string }[] = (
 const { oldCxx, oldSystem, requireOldSystem } = await import(projectPath('scripts/lib/old-libc.mjs'));
 
 /**
- * Compares the table of src/cli/system-requirements.mjs with the packages, docs/deployment.md and
- * package.json, and tests its messages.
+ * Tests that the table of src/cli/system-requirements.mjs agrees with the packages, docs/deployment.md and
+ * package.json. Also tests its messages.
  */
 
 const inPackage = (path: string) => projectPath(`node_modules/${path}`);
 const sorted = (versions: readonly string[]) =>
   [...versions].sort((a, b) => a.localeCompare(b, 'en', { numeric: true }));
 
-/** Returns the newest glibc whose symbols a binary needs: their names are in its string table. */
+/** Returns the newest glibc version that a binary needs, from the symbol versions in its string table. */
 function glibcOf(file: string): string {
   const names = readFileSync(file, 'latin1').matchAll(/GLIBC_(2\.\d+)/g);
   return sorted([...names].map(([, version]) => version!)).at(-1)!;
@@ -57,7 +57,7 @@ describe('packaging', () => {
     expect(() => requireOldSystem(onnxRuntime, older)).toThrow(/GLIBC_2\.27.*: fcntl64@GLIBC_2\.28$/);
   });
 
-  test('rejects a library that needs the C++ library where it must be linked in', () => {
+  test('rejects a library that needs a shared C++ library although it must be linked statically', () => {
     expect(() => requireOldSystem(onnxRuntime, oldSystem)).toThrow(/@GLIBCXX_3\.4/);
   });
 });
@@ -65,7 +65,7 @@ describe('packaging', () => {
 describe('µWebSockets.js', () => {
   const systemOf = (node: string) => `linux-x64-${node.split('.')[0]}`;
 
-  test.each(releases)('has a binary for Node $node from glibc $uws on', ({ node, uws }) => {
+  test.each(releases)('has a binary for Node $node that needs glibc $uws', ({ node, uws }) => {
     const own = uwsBuilds.filter(({ system }) => system === systemOf(node));
     const [least] = sorted(own.map(({ glibc }) => glibc));
     expect(least && sorted([least, minGlibc]).at(-1)).toBe(uws);
@@ -76,7 +76,7 @@ describe('µWebSockets.js', () => {
     expect(uwsBuilds.filter(({ system }) => !documented.includes(system))).toEqual([]);
   });
 
-  test('needs the glibc of the table, if set-up extracted it', () => {
+  test('needs the glibc of the table, if setup extracted it', () => {
     for (const { folder, glibc } of uwsBuilds) {
       const file = projectPath(`build/uws/${folder}/uws.node`);
       if (existsSync(file)) expect(glibcOf(file)).toBe(glibc);
@@ -123,7 +123,7 @@ describe('a machine', () => {
       expect.stringContaining('container image'),
     ],
     [{ arch: 'riscv64' }, 'there is no build for riscv64 CPUs', expect.stringContaining('arm64')],
-  ])('is unsupported with %j, and the message says what to do', (difference, fault, fix) => {
+  ])('is unsupported with %j, and the message states the fix', (difference, fault, fix) => {
     expect(judge({ ...debian12, ...difference })).toEqual({ fault, fix });
   });
 
@@ -149,7 +149,7 @@ describe('the CPU', () => {
     [x64('avx', 'avx2'), 'ok', 'Box with AVX2; AVX-512 would be faster'],
     [judge('arm64', 'Features\t: fp asimd asimddp\n'), 'ok', 'Box with NEON, dot product'],
     [x64('avx', 'sse4_2'), 'warning', 'Box without AVX2: the models run slowly'],
-    // The capabilities of these are unknown.
+    // The capabilities of these CPUs are unknown.
     [judge('x64', ''), 'unknown', expect.any(String)],
     [judge('riscv64', 'flags : avx2'), 'unknown', expect.any(String)],
   ])('is described as %j', (finding, status, value) => {
@@ -163,7 +163,7 @@ test.each([
   ['libopencv_core.so.406: cannot open shared object file', 'npm run setup'],
   ["/lib/x86_64-linux-gnu/libc.so.6: version `GLIBC_2.38' not found", 'rm -r build/addon && npm run setup'],
   ['The probe process was ended by SIGILL', 'rm -r build/addon && npm run setup'],
-])('gets the fix for %s: %s', (complaint, fix) => {
+])('suggests a fix for %s: %s', (complaint, fix) => {
   expect(addonFix(complaint)).toBe(fix);
 });
 
@@ -177,7 +177,7 @@ test('reports a check that throws as a finding, and runs the others', async () =
   expect(findings).toEqual([fail('one', 'lacking', 'rm -r node_modules && npm run setup'), ok('two', '2')]);
 });
 
-test('prints one line, whatever it quotes', () => {
+test('prints a finding on one line, whatever it quotes', () => {
   const line = describeFinding(fail('settings', 'received "a\n\u001b[2J"', 'do\nthis'), coloursWhen(false));
   expect(line).toBe('fail     settings        received "a\ufffd\ufffd[2J"  → do\ufffdthis');
 });
@@ -185,7 +185,7 @@ test('prints one line, whatever it quotes', () => {
 const { privateConfiguration, waitForLock } = await import(projectPath('scripts/lib/debian.mjs'));
 const hasApt = spawnSync('apt-config', ['dump']).status === 0;
 
-/** A setting of apt that apt-file installs. */
+/** An apt setting that the package apt-file installs. */
 const contents = `Acquire::IndexTargets::deb::Contents-deb { MetaKey "$(COMPONENT)/Contents-$(ARCHITECTURE)"; };
 `;
 const proxies = [
@@ -209,12 +209,12 @@ test.skipIf(!hasApt)(
   },
 );
 
-describe('a command of apt', () => {
+describe('an apt command', () => {
   const held = (file: string) =>
     new Error(`E: Could not get lock ${file}. It is held by process 4242 (unattended-upgr)\nN: Be aware`);
   const soon = { retry_ms: 0 };
 
-  test('is repeated while another program holds a lock, and reports once what it waits for', async () => {
+  test('is repeated while another program holds a lock, and reports the wait once', async () => {
     const written = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
     onTestFinished(() => written.mockRestore());
     const errors = [held('/var/lib/apt/lists/lock'), held('/var/lib/dpkg/lock-frontend')];
@@ -229,7 +229,7 @@ describe('a command of apt', () => {
   });
 
   test.each([
-    ['the lock is held beyond the limit', held('/var/lib/dpkg/lock'), { ...soon, limit_ms: -1 }],
+    ['the lock is held longer than the limit', held('/var/lib/dpkg/lock'), { ...soon, limit_ms: -1 }],
     ['it fails for another reason', new Error('E: Unable to locate package nothing'), soon],
   ])('fails when %s', async (_when, error, options) => {
     await expect(waitForLock(() => Promise.reject(error), options)).rejects.toBe(error);
@@ -238,7 +238,7 @@ describe('a command of apt', () => {
 
 const module = pathToFileURL(projectPath('scripts/lib/run.mjs')).href;
 
-/** Takes the lock, and prints when it has it and when it ends. */
+/** A program that acquires the lock, and records when it has it and when it ends. */
 const holder = (lock: string, log: string) => `
   import { appendFileSync } from 'node:fs';
   import { takeLock } from '${module}';
@@ -249,7 +249,7 @@ const holder = (lock: string, log: string) => `
   }
   process.exit();`;
 
-test('lets six set-ups of one folder take turns', async () => {
+test('runs six setups of one folder one after another', async () => {
   const folder = newFolder();
   const [lock, log] = [join(folder, 'lock'), join(folder, 'log')];
   const program = ['--input-type=module', '--eval', holder(lock, log)];
@@ -259,13 +259,13 @@ test('lets six set-ups of one folder take turns', async () => {
   expect(readFileSync(log, 'utf8').match(/has (\d+)\nends \1\n/g)).toHaveLength(6);
 });
 
-/** Some systems have no binary; test/slow/server/libraries.test.ts covers that case. */
+/** Some systems have no binary; test/slow/server/libraries.test.ts tests that case. */
 const none = chooseTransport('auto').name === 'node';
 
 describe.skipIf(none)('a custom µWebSockets.js', () => {
   const root = newFolder();
 
-  /** The native module that works here, in a package of the given version. */
+  /** Makes a package of the given version with the native module that works on this machine. */
   function own(version: string, exported = nativeModule()): string {
     const folder = join(root, version);
     mkdirSync(folder);

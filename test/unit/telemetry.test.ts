@@ -8,7 +8,7 @@ import { gauges } from '../../src/telemetry/metric-table.ts';
 import { type Gauges, Metrics } from '../../src/telemetry/metrics.ts';
 import { namedPipe, newFolder } from '../support/folder.ts';
 
-/** The metric table, and the values read at a scrape; test/server/telemetry.test.ts has the rest. */
+/** Tests the metric table and values read at a scrape. test/server/telemetry.test.ts tests the rest. */
 
 const names = { version: '1.2.3', node: '20', http: 'uws', uws: '20' };
 const info = { ...names, pack: 'default', pack_version: '1.0.0', providers: 'cpu' };
@@ -23,7 +23,7 @@ const seriesOf = async (metrics: Metrics) =>
   (await metrics.registry.metrics()).split('\n').filter((line) => line.startsWith('facematch_'));
 
 describe('a value read at a scrape', () => {
-  test('is exposed unchanged for a counter, and not added up from scrape to scrape', async () => {
+  test('is exposed unchanged for a counter, not accumulated from scrape to scrape', async () => {
     const metrics = metricsOf({ worker_replacements_total: () => 2 });
     await seriesOf(metrics);
     expect(await seriesOf(metrics)).toContain('facematch_worker_replacements_total 2');
@@ -58,14 +58,14 @@ test('counts no rejection and creates no series for a code outside the table', a
   ]);
 });
 
-/** 1 KiB. */
+/** A line of 1 KiB. */
 const line = `${'x'.repeat(1023)}\n`;
-/** Exceeds the maximum of waiting lines. */
+/** Number of lines, more than may wait. */
 const sent = 10_000;
 
 /**
- * Writes into a pipe whose reader pauses until the test reads from it. `blocks`: a write blocks its thread,
- * as on standard error.
+ * Writes into a pipe whose reader pauses until the test reads from it. `blocks`: a write blocks its thread, as with
+ * standard error.
  */
 test.each([
   [0, false],
@@ -82,9 +82,9 @@ test.each([
     };
     const lines = new LineWriter({ dest: blocks ? held.fd : pipe, gather_ms, onDropped });
     for (let written = 0; written < sent; written++) lines.write(line);
-    // On a busy machine the check may come in the middle of a write.
+    // On a busy machine, the check may run in the middle of a write.
     await expect.poll(() => lines.flush()).toBe(!blocks);
-    // 8 MiB, of lines of 1 KiB.
+    // 8 MiB of lines of 1 KiB.
     expect(lines.dropped).toBe(sent - 8192);
     let read = 0;
     const reader = createReadStream(pipe);
@@ -112,7 +112,7 @@ describe('lines that cannot be written', () => {
     expect([lines.dropped, lines.waiting]).toEqual([sent - 8192, 8192]);
     expect(lines.end()).toBe(8192);
     expect(lines.dropped).toBe(sent);
-    // Lines that were counted once are not counted again.
+    // Each dropped line is counted once.
     expect([await lines.flush(), lines.end(), lines.dropped]).toEqual([true, 0, sent]);
   });
 
@@ -120,7 +120,7 @@ describe('lines that cannot be written', () => {
     const pipe = namedPipe();
     const held = await open(pipe, 'r+');
     const lines = new LineWriter({ dest: pipe, onDropped: () => {} });
-    // The pipe accepts the first of them and a part of another.
+    // The pipe accepts the first lines and a part of another.
     const many = Array.from({ length: 100 }, (_item, at) => `${String(at).padEnd(998, '.')}\n`);
     lines.write(many.join(''));
     await lines.flush();

@@ -2,12 +2,12 @@ import { setImmediate as nextIteration } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { atOnce, inTurns, type Steps, step_cost, turn_cost } from '../../src/engine/turns.ts';
 
-/** The body parsers work in steps; test/unit/multipart.test.ts and json-form.test.ts have theirs. */
+/** Tests calculations in steps. test/unit/multipart.test.ts and json-form.test.ts test the body parsers' steps. */
 
-/** Number of the largest steps in a turn. */
+/** Number of steps of maximum cost in a turn. */
 const steps = turn_cost / step_cost;
 
-/** Records its steps in `done`, each with its cost. */
+/** Yields steps of these costs, and records each in `done`. */
 function* stepsOf(costs: readonly number[], done: number[] = []): Steps<string> {
   for (const cost of costs) {
     yield cost;
@@ -33,7 +33,7 @@ test('runs one turn of all calculations in each iteration of the event loop', as
   const all = Array.from({ length: 3 }, () => [] as number[]);
   const results = all.map((done) => inTurns(stepsOf(Array(4 * steps).fill(step_cost), done), always));
   const count = () => all.reduce((sum, done) => sum + done.length, 0);
-  // The step that ends a turn is recorded with the next one.
+  // The step that ends a turn is recorded in the next turn.
   let before = count();
   expect(before).toBe(3 * (steps - 1));
   while (before < 3 * 4 * steps) {
@@ -54,7 +54,7 @@ test('ends before the next turn when its result is no longer needed', async () =
   expect(done).toHaveLength(2);
 });
 
-test('reports the duration of each turn, also of one that fails', async () => {
+test('reports the duration of each turn, including one that throws', async () => {
   function* failing(): Steps<never> {
     yield* [turn_cost, turn_cost, 1];
     throw new Error('failed');
@@ -66,7 +66,7 @@ test('reports the duration of each turn, also of one that fails', async () => {
   expect(Math.min(...durations)).toBeGreaterThan(0);
 });
 
-test('rejects with the error of a step, and goes on with the other calculations', async () => {
+test('rejects with the error of a step, and continues the other calculations', async () => {
   function* failing(): Steps<never> {
     yield turn_cost;
     throw new Error('failed');

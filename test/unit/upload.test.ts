@@ -5,7 +5,7 @@ import { type UnreadResponse, UnreadResponses } from '../../src/http/unread.ts';
 
 const MiB = 1024 * 1024;
 
-/** `onCall` gets the number of bytes that a call writes. */
+/** Makes uploads; `onCall` gets the number of bytes that each call writes. */
 function uploadsOf({ limit_bytes = 100 * MiB, onCall = (_call: string, _bytes: number): void => {} } = {}) {
   const memory = {
     copyBytes: (to: Uint8Array, at: number, from: Uint8Array) => {
@@ -28,7 +28,7 @@ function uploadsOf({ limit_bytes = 100 * MiB, onCall = (_call: string, _bytes: n
 const chunkOf = (bytes: Uint8Array | string) => Uint8Array.from(Buffer.from(bytes));
 
 describe('Upload', () => {
-  test('copies chunks, which µWS reuses, into one piece of shared memory', () => {
+  test('copies chunks, whose memory µWS reuses, into one piece of shared memory', () => {
     const upload = uploadsOf().open('a', undefined, 100);
     const chunk = chunkOf('abc');
     upload.add(chunk);
@@ -79,7 +79,7 @@ describe('Upload', () => {
     const { bytes } = upload;
     expect(bytes.length).toBe(80 * MiB);
     upload.release();
-    // It is charged until all of it is wiped.
+    // The memory is counted until all of it is wiped.
     expect(uploads.used_bytes).toBe(80 * MiB);
     while (uploads.used_bytes > 0) await new Promise(setImmediate);
     expect(bytes.equals(Buffer.alloc(80 * MiB))).toBe(true);
@@ -90,7 +90,7 @@ describe('Upload', () => {
     expect(Math.max(...calls.copy!, ...calls.wipe!)).toBeLessThanOrEqual(8 * MiB);
   });
 
-  test('is not charged for memory that an earlier, larger body released', () => {
+  test('does not count memory that an earlier, larger body released', () => {
     const uploads = uploadsOf();
     const receive = (size: number, length?: number) => {
       const upload = uploads.open('a', length, 20 * MiB);
@@ -105,7 +105,7 @@ describe('Upload', () => {
     second.release();
   });
 
-  test('wipes released memory, which accepts nothing any more', () => {
+  test('wipes released memory, and then accepts no bytes', () => {
     const upload = uploadsOf().open('a', 10, 10);
     upload.add(chunkOf('secret'));
     const { bytes } = upload;
@@ -118,7 +118,7 @@ describe('Upload', () => {
 });
 
 describe('Uploads', () => {
-  test('charges a body for the arrived bytes, not the declared length', () => {
+  test('counts the arrived bytes of a body, not its declared length', () => {
     const uploads = uploadsOf({ limit_bytes: 20 });
     const declared = Array.from({ length: 9 }, () => uploads.open('a', 20, 20));
     expect(uploads.used_bytes).toBe(0);
@@ -133,7 +133,7 @@ describe('Uploads', () => {
     expect(() => uploads.open('b', 10, 20)).not.toThrow();
   });
 
-  test('charges a large body for a huge page more than has arrived, up to its length, if there is room', () => {
+  test('counts a huge page more than the arrived bytes of a large body, up to its length, if there is room', () => {
     const uploads = uploadsOf({ limit_bytes: 10 * MiB });
     const [large, second] = [uploads.open('a', 8 * MiB, 8 * MiB), uploads.open('b', 8 * MiB, 8 * MiB)];
     large.add(new Uint8Array(MiB / 8));
@@ -218,14 +218,14 @@ test('abandons a response after 30 s without progress, and no earlier', () => {
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test('makes room by responses that are not read, though older ones made progress since the last check', () => {
+test('makes room by abandoning unread responses, and keeps older ones that made progress since the last check', () => {
   const unread = new UnreadResponses(25);
   const [read, neglected, another] = [new UnreadBody(10), new UnreadBody(10), new UnreadBody(10)];
   for (const response of [read, neglected]) unread.add(response, 0);
   read.taken = 1;
   unread.add(another, 0);
   expect([read, neglected, another].map(({ given_up }) => given_up)).toEqual([false, true, false]);
-  // All of them are being read: the one whose progress was seen longest ago is abandoned.
+  // If all responses are being read, the one with the oldest progress is abandoned.
   read.taken = 2;
   another.taken = 1;
   const last = new UnreadBody(10);

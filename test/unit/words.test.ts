@@ -7,10 +7,10 @@ import { curlLine, plainText, warningText } from '../../src/demo/browser/words.t
 import { examples } from '../../src/site/examples.ts';
 import { rangeNote, shareOfPairs, thresholdText } from '../../src/words/score.ts';
 
-/** Texts for people, on the demo page and the command line. */
+/** Tests the texts for users on the demo page and the command line. */
 
 describe('warningText', () => {
-  test('names the photo that a warning about the largest face is about, and gives no advice for programs', () => {
+  test('names the photo of a warning about the largest face, and omits advice for programs', () => {
     const warning = { code: 'not_the_largest_face', field: 'image2', detail: 'auto_pair_best' } as const;
     expect(warningText(warning)).toMatch(
       /^The face compared in photo 2 is not the largest face\. .*photo\.$/,
@@ -103,7 +103,7 @@ describe('the request as a program', () => {
     }
   });
 
-  test("calls the client's method for Node and Python, with values of the language", () => {
+  test("calls the client's method in Node and Python, with values in the language's syntax", () => {
     expect(programs.Node!(origin, many, files)).toContain(
       `client.many(await openAsBlob("it's.jpg"), [await openAsBlob("b \\"x\\".png"), await openAsBlob("c.png")], ` +
         '{ threshold_percent: 70.5, accuracy_mode: "fast", auto_pair_best: false })',
@@ -122,7 +122,7 @@ describe('the curl line', () => {
     expect([stderr, status]).toEqual(['', 0]);
     return stdout.split('\0').slice(0, -1);
   };
-  test('has the request, with the key left to the environment, without a missing photo', () => {
+  test('contains the request without a missing photo, and reads the key from the environment', () => {
     const missing = { name: 'image2', file: undefined };
     expect(argumentsOf(curlLine(origin, plan, [photo('image1', 'a.jpg'), missing]))).toEqual([
       ...['-H', 'x-api-key: the-key', '-F', 'image1=@a.jpg'],
@@ -137,7 +137,7 @@ describe('the curl line', () => {
     ['a;type=b,c.jpg', 'image1=@"a;type=b,c.jpg"'],
     ['"quoted".jpg', 'image1=@"\\"quoted\\".jpg"'],
     ['líne\nbreak.jpg', 'image1=@líne\nbreak.jpg'],
-  ])('quotes a file %j for the shell, and curl reads its name', (filename, argument) => {
+  ])('quotes the file name %j for the shell and for curl', (filename, argument) => {
     expect(argumentsOf(curlLine(origin, plan, [photo('image1', filename)]))[3]).toBe(argument);
   });
 });
@@ -183,12 +183,12 @@ describe('describeMatch', () => {
     ]);
   });
 
-  test('compares the percent of a non-match with the threshold, and never says that people differ', () => {
+  test('compares the percentage of a non-match with the threshold, and never states that the people differ', () => {
     const [verdict] = words({ match: false, confidence_percent: 24.1 }).split('\n');
     expect(verdict).toBe('No match (24.1\u00a0% is below the threshold of 70\u00a0%)');
   });
 
-  test('shows the percent of the API beyond the measured range, with a note', () => {
+  test("shows the API's percentage beyond the measured range, with a note", () => {
     const beyond = words({ confidence_percent: 93.9, false_match_rate: 1e-5, extrapolated: true });
     expect(beyond).toContain('93.9\u00a0% (beyond the measured range): fewer than 1 in 100,000 pairs');
   });

@@ -23,7 +23,7 @@ function gaussian(random: () => number): number {
 const seeded = new Random(7);
 const random = () => seeded.next();
 
-/** People around a common direction: the nearer, the more alike people of the group look. */
+/** Makes people around a common direction. A higher `alike` makes the people of the group look more alike. */
 function people(name: string, count: number, alike: number, dimensions = 32): PeopleSet {
   const axis = name === 'a' ? 0 : 1;
   const images = Array.from({ length: count }, (_, i) => {
@@ -49,9 +49,9 @@ describe('the table of false match rates', () => {
 
   test('has the quantiles of the measured scores, and a tail that continues them', () => {
     const table = new Calibration(fmrTable([many]), 1e-7);
-    // The values of a normal distribution that is eight times as narrow.
+    // Quantiles of a normal distribution with a standard deviation of 1/8.
     expect(table.falseMatchRate(1.2816 / 8)).toBeCloseTo(0.1, 2);
-    // An upper bound of what 2,000 pairs show.
+    // The upper bound for 2,000 pairs.
     expect(table.falseMatchRate(2.3263 / 8)).toBeGreaterThan(0.01);
     expect(table.falseMatchRate(2.3263 / 8)).toBeLessThan(0.0115);
     const rare = table.falseMatchRate(4.2649 / 8);
@@ -59,13 +59,13 @@ describe('the table of false match rates', () => {
     expect(rare).toBeLessThan(10e-5);
   });
 
-  test('follows the group with the highest rates, as far as its people show them', () => {
+  test('follows the group with the highest rates, down to the lowest rate that its people can show', () => {
     const alike = normal.slice(0, 20_000).map((score) => score + 0.3);
     const table = (size: number) => new Calibration(fmrTable([many, scoresOf(alike, size)]), 1e-7);
     const at = 0.3 + 2.3263 / 8;
     expect(table(100_000).falseMatchRate(at) / 0.01).toBeCloseTo(1, 0);
-    // 1 in 100 needs 46 people: with that many the stated rate is an upper bound, and fewer follow the large
-    // group.
+    // 1 in 100 needs 46 people. With that many, the stated rate is an upper bound; with fewer, the table follows
+    // the large group.
     expect(table(46).falseMatchRate(at)).toBeGreaterThan(0.01 * 1.3);
     expect(table(45).falseMatchRate(at)).toBeLessThan(table(46).falseMatchRate(at));
   });
@@ -74,11 +74,10 @@ describe('the table of false match rates', () => {
     [70, 60],
     [250, 20],
     [700, 6],
-  ])('states a floor for %d people that holds within a factor of two', (people, tables) => {
+  ])('states a floor for %d people that is right within a factor of two', (people, tables) => {
     const pairs = (people * (people - 1)) / 2;
     const floor = floorOf([people]);
-    // If the scores of a normal distribution are above this, the stated rate is less than half of the true
-    // one.
+    // A threshold above this means that the stated rate is less than half of the true one.
     const tail = { 70: 2.3263, 250: 3.0902, 700: 3.5401 }[people]! / 8;
     const twice = { 70: 0.01, 250: 0.001, 700: 0.0002 }[people]!;
     expect(twice).toBe(2 * floor);
@@ -89,7 +88,7 @@ describe('the table of false match rates', () => {
     expect(late.length).toBeLessThanOrEqual(tables / 10);
   });
 
-  test('bounds rates the more cautiously the more they come from a few people', () => {
+  test('bounds rates more cautiously if they come from a few people', () => {
     const people = 200;
     const effectOf = (scoreOf: (first: number, second: number) => number) => {
       const perPerson = new PersonCounts(people);
@@ -118,7 +117,7 @@ describe('a table of few people', () => {
     [1415, 1e-5],
     [4473, 1e-6],
     [100_000, 1e-6],
-  ])('shows with %d people a rate of %d and no lower one', (people, floor) => {
+  ])('with %d people shows a rate of %d and no lower one', (people, floor) => {
     expect(() => requirePeople(people)).not.toThrow();
     expect(floorOf([people])).toBe(floor);
     if (people < 100_000 && people > 70) expect(floorOf([people - 1])).toBeGreaterThan(floor);
@@ -129,7 +128,7 @@ describe('a table of few people', () => {
     expect(floorOf(Array(6).fill(2000))).toBe(1e-6);
   });
 
-  test('rejects too few people with the number needed', () => {
+  test('rejects too few people and states the number needed', () => {
     expect(() => requirePeople(63)).toThrow(
       /has 63, but needs at least 64. With 142 it can measure 1 in 1,000, with 448 1 in 10,000, with 1415 1 in 100,000, and with 4473 /,
     );
@@ -145,18 +144,18 @@ describe('a stated rate', () => {
 
   test.each([
     ['is kept', 1e-3, 1e-3, row(1e-3, 5e-4, 1e-4), false],
-    ['may be kept, within a point of percent', 1e-3, 1e-3, row(1e-3, 2e-3, 1.2e-3), false],
+    ['may be kept within one percentage point', 1e-3, 1e-3, row(1e-3, 2e-3, 1.2e-3), false],
     ['is broken', 1e-3, 1e-3, row(1e-3, 2e-3, 1.3e-3), true],
-    ['counts at 70 percent below any floor', 1e-3, 1e-4, row(1e-4, 6e-4, 2e-4), true],
-    ['of 80 percent does not below the floor', 2e-4, 1e-5, row(1e-5, 2e-4, 5e-5), false],
-    ['of 80 percent counts down to it', 1e-5, 1e-5, row(1e-5, 2e-4, 5e-5), true],
+    ['is checked at 70 percent even below the floor', 1e-3, 1e-4, row(1e-4, 6e-4, 2e-4), true],
+    ['is not checked at 80 percent below the floor', 2e-4, 1e-5, row(1e-5, 2e-4, 5e-5), false],
+    ['is checked at 80 percent down to the floor', 1e-5, 1e-5, row(1e-5, 2e-4, 5e-5), true],
   ])('%s', (_, floor, stated_fmr, checked, isBroken) => {
     expect(contradictedRates([checked], floor).map((one) => one.stated_fmr)).toEqual(
       isBroken ? [stated_fmr] : [],
     );
   });
 
-  test('needs more people if it is contradicted, the more the rarer it is, once per group', () => {
+  test('needs more people if it is contradicted, more for a rarer rate, once per group', () => {
     const often = row(1e-3, 2.04e-3, 1.4e-3);
     const rows = [often, row(1e-4, 6.3e-4, 2.5e-4), { ...row(1e-3, 3e-3, 2e-3), group: 'b' }];
     const broken = contradictedRates(rows, 2e-4);
@@ -175,7 +174,7 @@ describe('a calibration checked on other people', () => {
   const sets = [people('a', 350, 0.2), people('b', 150, 0.9)];
   const images = sets.flatMap((set) => set.images);
 
-  test('keeps the stated rate for the worst group, and the cohort helps the others', async () => {
+  test('keeps the stated rate for the worst group, and improves the others by the cohort', async () => {
     const ratios = (rows: ReturnType<typeof fitTable>['check']) =>
       Object.fromEntries(rows.map(({ group, fmr, stated_fmr }) => [group, fmr / stated_fmr]));
     const { heldOut } = await makeCohorts(images, 2);
@@ -189,7 +188,7 @@ describe('a calibration checked on other people', () => {
     expect(without.b).toBeLessThan(1.5);
   });
 
-  test('omits pairs that are taken for one person from the table and the check', () => {
+  test('omits pairs that count as one person from the table and the check', () => {
     const { images: all } = sets[1]!;
     const cosines = all.flatMap((a, i) => all.slice(i + 1).map((b) => dot(a.embedding, b.embedding)));
     const above = cosines.filter((cosine) => cosine > 0.75).length;
@@ -200,12 +199,12 @@ describe('a calibration checked on other people', () => {
     expect(cleaned.taken_for_one_person).toEqual([{ group: 'b', pairs: above }]);
     expect(cleaned.check[0]!.pairs).toBe(plain.check[0]!.pairs - above);
     expect(cleaned.points.at(-1)![0]).toBeLessThan(plain.points.at(-1)![0]);
-    // A cosine that would reach this percent is taken for one person's, so the pairs say nothing about it.
+    // Cosines that reach this percentage count as one person, so the pairs contain no information about it.
     const blind = fitTable([sets[1]!], undefined, [90], 0.4);
     expect(blind.check.map(({ pairs }) => pairs)).toEqual([0, 0, 0]);
   });
 
-  test('counts all groups together, and any two people, as well', () => {
+  test('also counts all groups together, and any two people', () => {
     const { check } = fitTable(sets, undefined, [50]);
     expect(check.map(({ group, pairs, people }) => [group, people, pairs])).toEqual([
       ['a', 350, (350 * 349) / 2],
@@ -219,7 +218,7 @@ describe('a calibration checked on other people', () => {
 describe('images of two names with too high a cosine', () => {
   const copies = 6;
 
-  test('are listed, and excluded from all rates: copies, and one person under two names', () => {
+  test('are listed and excluded from all rates, as copies or as one person under two names', () => {
     const { images } = people('a', 150, 0, 512);
     const copied = Array.from({ length: copies }, (_, i) => ({
       ...images[0]!,
@@ -229,7 +228,7 @@ describe('images of two names with too high a cosine', () => {
     const sound = fitTable([{ name: 'a', images }], undefined, [50]);
     const spoilt = fitTable([{ name: 'a', images: [...images, ...copied] }], undefined, [50]);
     expect(sound.too_alike).toEqual([]);
-    // Each with the image of which it is a copy, and with each other.
+    // Each copy is listed with its original and with the other copy.
     expect(spoilt.too_alike).toHaveLength((copies * (copies + 1)) / 2);
     expect(spoilt.too_alike[0]).toMatchObject({ group: 'a', cosine: expect.closeTo(1, 5) });
     const at = ({ points }: typeof sound) => new Calibration(points).similarityAt(1e-3);
@@ -243,7 +242,7 @@ describe('images of two names with too high a cosine', () => {
     return [...labelled(people('a', 130, 0, 512), 'adult'), ...labelled(people('b', 60, 1.6, 512), 'child')];
   };
 
-  test('are copies from a cosine of 0.99 on, also among people who look alike', () => {
+  test('count as copies at a cosine of at least 0.99, also among people who look alike', () => {
     const images = mixed();
     const copied = [...images, { ...images[0]!, person: 'copy', file: 'copy' }];
     const whole = tooAlike(numberPeople(copied));
@@ -258,7 +257,7 @@ describe('images of two names with too high a cosine', () => {
   test('are detected relative to their own group', () => {
     const images = mixed();
     const [first, second] = [images[0]!, images[1]!];
-    // Another photo of the first person: more alike than any two adults, less than some children.
+    // Another photo of the first person is more similar than any two adults, but less than some children.
     const embedding = meanOf([first.embedding, second.embedding.map((value) => value * 0.9)]);
     const another = { ...first, embedding, person: 'another', file: 'another' };
     const cosine = dot(first.embedding, embedding);

@@ -22,7 +22,7 @@ const textsOf = (elements: readonly Element[], element: string) =>
   elements.filter(({ name }) => name === element).map(({ text }) => text);
 
 describe('facematch eval', () => {
-  test('prints the results at the percent of a match first, and no rate that the pairs cannot show', async () => {
+  test('prints the results at the default threshold first, and no rate that the pairs cannot show', async () => {
     const { code, stdout, stderr } = await facematch('eval --mode fast few.tsv --images images', folder);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout.split('\n').slice(0, 5)).toEqual([
@@ -71,7 +71,7 @@ describe('facematch eval', () => {
     expect([code, pairs, not_compared]).toEqual([1, { mated: 3, non_mated: 5 }, 1]);
   });
 
-  test('measures the cosines of an uncalibrated pack, and reports that it has no percents', async () => {
+  test('measures the cosines of an uncalibrated pack, and reports that it has no percentages', async () => {
     const env = { FACEMATCH_PACK: uncalibratedPack(folder) };
     const many = await evaluate('<b>.tsv --images images --report cosines', env);
     expect(many.stdout).toMatch(
@@ -99,7 +99,7 @@ describe('facematch eval', () => {
       expect(stdout).toMatch(/^ {2}sex F +6 +11 +9\.09 % \[/m);
     });
 
-    test('omits pairs that are taken for one person; folders without a list are one group', async () => {
+    test('omits pairs that count as one person, and treats folders without a list as one group', async () => {
       const { stdout } = await evaluate('--people staff=images --same-person-above 0.01 --json');
       const [{ everybody, groupings, same_person_above }]: Json[] = JSON.parse(stdout).people;
       expect([groupings, same_person_above]).toEqual([[], 0.01]);
@@ -115,7 +115,7 @@ describe('facematch eval', () => {
     async () => {
       const text = readFileSync(join(shared!, 'data/lfw-dev/pairs.tsv'), 'utf8');
       const [header, ...lines] = text.trimEnd().split('\n');
-      // Every eighth: as many mated as non-mated ones, from all folds.
+      // Every eighth pair: as many mated as non-mated pairs, from all folds.
       writeFileSync(join(folder, 'lfw.tsv'), [header, ...lines.filter((_, i) => i % 8 === 0)].join('\n'));
       const set = `lfw=lfw.tsv:${join(shared!, 'data/lfw-dev/images')}`;
       const judged = async (line: string): Promise<Json> => JSON.parse((await evaluate(line)).stdout);
@@ -145,7 +145,7 @@ describe('the report of facematch eval', () => {
       const { code, stdout, stderr } = await evaluate('<b>.tsv --images images --report report --json');
       expect({ code, stderr }).toEqual({ code: 1, stderr: 'The report is report/index.html\n' });
       printed = stdout;
-      // Files that still open after the folder was moved.
+      // The report must still open after its folder was moved.
       renameSync(join(folder, 'report'), join(folder, 'moved'));
       page = read('moved/index.html');
       elements = readHtml(page);
@@ -193,7 +193,7 @@ describe('the report of facematch eval', () => {
 
     test('removes only the copies of an earlier report that it does not show', async () => {
       const before = readdirSync(join(folder, 'moved/images'));
-      // The one that only its EXIF orientation turns upright.
+      // The image that only its EXIF orientation turns upright.
       const turned = before.filter((name) => name.endsWith('.svg'));
       expect(turned).toHaveLength(1);
       expect(read('moved/images', turned[0]!)).toContain('transform="matrix(0 1 -1 0 90 0)"');
@@ -230,7 +230,7 @@ describe('the report of facematch eval', () => {
       ['all', 10],
       ['few', 3],
     ]);
-    // Three percents for the normalised similarity, and for each score the one rate that 135 non-mated pairs
+    // Three percentages for the normalised similarity, and for each score the one rate that 135 non-mated pairs can
     // show.
     expect(shared_thresholds).toHaveLength(3 + 1 + 1);
     const elements = readHtml(read('several/index.html'));
@@ -258,7 +258,7 @@ describe('the report of facematch eval', () => {
     const page = read('people/index.html');
     const elements = readHtml(page);
     const groups = [everybody, ...groupings.flatMap((one: Json) => one.groups)];
-    // No other image has the age of the one without a face.
+    // No other image has the age of the image without a face.
     expect(groups.filter(({ by_percent }) => by_percent[0].fmr.trials === 0)).toHaveLength(1);
     // The tables are those of the terminal.
     expect(textsOf(elements, 'th').filter((text) => text === 'sex F')).toHaveLength(3);

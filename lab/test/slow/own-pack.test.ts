@@ -112,7 +112,7 @@ test.skipIf(!shared)(
 );
 
 test.skipIf(!shared)(
-  'detects a wrong channel order on labelled pairs (--try), and names the right one',
+  'detects a wrong channel order on labelled pairs (--try), and names the correct one',
   { timeout: 300_000 },
   async () => {
     const folder = newFolder();

@@ -11,7 +11,7 @@ import { expectFailure, facematch, facematchInHost } from '../../../test/server/
 import type { Json } from '../../../test/server/support/client.ts';
 import { newFolder } from '../../../test/support/folder.ts';
 
-/** `facematch packs` with models of the user. */
+/** Tests `facematch packs` with the user's own models. */
 
 const folder = newFolder();
 writeFileSync(join(folder, 'brought.onnx'), smallEmbedder());
@@ -102,7 +102,7 @@ describe('facematch packs add', () => {
     ['./x --liveness four-classes.onnx:4', 1, 'two or three numbers, but has "logits" 1×4'],
     ['./x --liveness two-classes.onnx:4 --liveness-family minifasnet', 1, 'has "logits" 1×2'],
     ['./x --liveness one.onnx:4 --liveness two-classes.onnx:4', 1, 'must belong to one family'],
-  ])('exits on %s with %i and adds nothing', async (line, code, message) => {
+  ])('adds nothing for %s and exits with %i', async (line, code, message) => {
     expectFailure(await facematchInHost(`packs add ${line}`, folder), code, message);
     expect(existsSync(join(folder, 'x'))).toBe(false);
     expect(existsSync(packDirectory('x'))).toBe(false);
@@ -112,7 +112,7 @@ describe('facematch packs add', () => {
     ['decoded.onnx', 'ssd_decoded'],
     [join(packDirectory('default'), 'detect.onnx'), 'rfb'],
   ])(
-    'detects a detector %s of the family %s by its boxes, whatever they are called',
+    'recognises %s as a detector of the family %s by its boxes, whatever the name of its output',
     async (file, family) => {
       const { code, stdout } = await packs(`add ./${family} --detector ${file}`);
       expect(code).toBe(0);
@@ -123,7 +123,7 @@ describe('facematch packs add', () => {
     },
   );
 
-  test("finds the sample faces by SCRFD's raw maps, whose scores are logits", async () => {
+  test("finds the sample faces with SCRFD's raw maps, whose scores are logits", async () => {
     const { code, stdout } = await packs('add ./maps --detector maps.onnx');
     expect(code).toBe(0);
     expect(stdout).toContain('detector: family scrfd_maps, by its outputs');
@@ -132,7 +132,7 @@ describe('facematch packs add', () => {
     expect(detector).toMatchObject({ family: 'scrfd_maps', width: 320, height: 256, anchors: 2 });
   });
 
-  test('assigns a liveness model of two classes to another family, which a user may name', async () => {
+  test('assigns a liveness model with two classes to celeba_spoof, and accepts --liveness-family', async () => {
     const two = await packs('add ./two --liveness two-classes.onnx:1.5');
     expect(two.stdout).toMatch(/input RGB, bytes \/ 255, .* the first of its 2 outputs is the class "live"/);
     expect(two.stdout).toMatch(/ok +liveness +live-1\.onnx at 1\.5; .* 0 of 6 below 0\.5/);
@@ -141,7 +141,7 @@ describe('facematch packs add', () => {
     expect(three.stdout).toMatch(/warning +liveness .* 6 of 6 below 0\.5 .*--liveness-family/);
   });
 
-  test('makes a pack with live scores (--liveness), calibrated like the default one, whose models it has', async () => {
+  test("makes a pack with live scores (--liveness) that keeps the default pack's models and calibration", async () => {
     const nets = './live --liveness one.onnx:2.7 --liveness two.onnx:4 --licence MIT';
     const { code, stdout, stderr } = await packs(`add ${nets}`);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
@@ -203,7 +203,7 @@ describe('facematch packs check', () => {
     });
   });
 
-  test('detects a wrong input scaling of an embedder, and names the right one', async () => {
+  test('detects a wrong input scaling of an embedder, and names the correct one', async () => {
     const pack = uncalibratedPack(folder);
     const manifest = JSON.parse(readFileSync(join(pack, 'manifest.json'), 'utf8'));
     Object.assign(manifest.embedder, { channels: 'rgb', mean: 0, scale: 1e-9 });
@@ -214,7 +214,7 @@ describe('facematch packs check', () => {
     );
   });
 
-  test("fails for a file other than the manifest's, and for a missing pack", async () => {
+  test('fails for a file with another hash than in the manifest, and for a missing pack', async () => {
     const pack = join(folder, 'changed');
     cpSync(packDirectory('default'), pack, { recursive: true });
     appendFileSync(join(pack, 'embed.onnx'), '.');

@@ -15,7 +15,7 @@ import { lfw, openSets } from '../../published-sets.ts';
 import { cutOff, inBits, publish, type Responder, ranged, whole } from '../support/publishers.ts';
 
 /**
- * Published packs and sets, from a server on loopback with a small model of SFace's shapes and a small
+ * Tests published packs and sets, from a server on loopback with a small model in SFace's shapes and a small
  * archive of people.
  */
 
@@ -45,8 +45,8 @@ const portalInBits: Responder = (_file, _request, response) => {
   response.end();
 };
 const rejectsRanges: Responder = (_file, _request, response) => response.writeHead(416).end(page);
-/** Responds with a redirect to another host, and there with `then`. */
-const leadsTo =
+/** Redirects to another host, which responds with `then`. */
+const redirectsTo =
   (then: Responder): Responder =>
   (file, request, response) =>
     request.headers.host!.startsWith('localhost')
@@ -73,7 +73,7 @@ const pull = (folder: string, pack = published) =>
 describe('facematch packs pull', () => {
   test.each<[string, PublishedPack, Responder]>([
     ['a net', published, whole],
-    ['a net that comes in bits', published, inBits],
+    ['a net sent in small pieces', published, inBits],
     ['a net in an archive', zipped, whole],
   ])('makes a pack of %s', async (_, pack, how) => {
     respondWith(how);
@@ -88,8 +88,8 @@ describe('facematch packs pull', () => {
   });
 
   test.each<[string, Responder]>([
-    ['goes on where it was', ranged],
-    ['begins anew where the server knows no ranges', whole],
+    ['resumes it', ranged],
+    ['starts again if the server does not support ranges', whole],
   ])('keeps an interrupted download, and the next run %s', async (_, then) => {
     const folder = newFolder();
     mkdirSync(join(folder, 'cache'));
@@ -109,14 +109,14 @@ describe('facematch packs pull', () => {
   test.each<[string, Responder, Partial<typeof embedder>, RegExp]>([
     ['other bytes', status(200, Buffer.alloc(net.length)), {}, /SHA-256 .* The file was discarded/],
     ['too many bytes', whole, { bytes: 100 }, /has \d+ bytes instead of 100/],
-    ['too many bytes, unannounced', inBits, { bytes: 100 }, /more than the expected 100 bytes/],
+    ['too many bytes without Content-Length', inBits, { bytes: 100 }, /more than the expected 100 bytes/],
     ['an error', status(404), {}, /responded with status 404/],
-    // Exceeds what a client buffers before it is read.
-    ['a long page of an error', status(404, page), {}, /responded with status 404/],
-    ['the page of a login', portal, {}, /text\/html, so it may be the login page of your network/],
-    ['the page of a login, of no stated length', portalInBits, {}, /has 6 bytes instead of/],
-    ['a way to an address that is not HTTPS', leadsTo(whole), {}, notHttps],
-    ['a way to a long page that is not HTTPS', leadsTo(status(200, page)), {}, notHttps],
+    // The page exceeds what a client buffers before it is read.
+    ['a long error page', status(404, page), {}, /responded with status 404/],
+    ['a login page', portal, {}, /text\/html, so it may be the login page of your network/],
+    ['a login page without Content-Length', portalInBits, {}, /has 6 bytes instead of/],
+    ['a redirect to a URL that is not HTTPS', redirectsTo(whole), {}, notHttps],
+    ['a redirect to a long page that is not HTTPS', redirectsTo(status(200, page)), {}, notHttps],
   ])('makes no pack for %s, and reports why', async (_, how, change, message) => {
     respondWith(how);
     const folder = newFolder();
@@ -130,8 +130,8 @@ describe('facematch packs pull', () => {
   });
 
   test.each<[string, Responder]>([
-    ['the page of a login', portal],
-    ['the page of a login, of no stated length', portalInBits],
+    ['a login page', portal],
+    ['a login page without Content-Length', portalInBits],
     ['an error', status(503)],
   ])('keeps the downloaded part after %s', async (_, how) => {
     const folder = newFolder();
@@ -148,7 +148,7 @@ describe('facematch packs pull', () => {
   test.each<[string, Buffer, Responder[]]>([
     ['of another file', Buffer.from('<html>'), [ranged, whole]],
     ['that the server does not continue', net.subarray(0, half), [rejectsRanges, whole]],
-  ])('discards in the same run a beginning %s', async (_, beginning, responders) => {
+  ])('discards a partial download %s in the same run', async (_, beginning, responders) => {
     const folder = newFolder();
     const path = pathOf(join(folder, 'cache'), embedder);
     mkdirSync(dirname(path), { recursive: true });
@@ -158,7 +158,7 @@ describe('facematch packs pull', () => {
     expect(asked).toEqual([`/net.onnx bytes=${beginning.length}-`, '/net.onnx']);
   });
 
-  test('lets one command at a time download a file, and ignores the lock of one that was killed', async () => {
+  test('lets one command at a time download a file, and ignores the lock of a killed command', async () => {
     const folder = newFolder();
     let first: Promise<unknown> | undefined;
     const begun = new Promise<void>((resolve) => {
@@ -190,7 +190,7 @@ describe('facematch packs pull', () => {
     expect(asked).toEqual([]);
   });
 
-  test('accepts only listed names, and requires accepting a restricted licence first', async () => {
+  test('accepts only listed names, and requires the user to accept a restricted licence', async () => {
     const folder = newFolder();
     expect((await facematch('packs pull', folder)).stdout).toContain('buffalo_l: ');
     expectFailure(await facematch('packs pull nobody', folder), 2, 'sface');
@@ -202,7 +202,7 @@ describe('a published set', () => {
   const own = { ...lfw, archive: downloadOf('/lfw.tgz') };
   const open = (cache: string, text = 'lfw', set = own) => openSets(text, set, cache);
 
-  test('is unpacked: two images of a person, and nothing else of the archive', async () => {
+  test('is unpacked to two images per person, and nothing else of the archive', async () => {
     respondWith(inBits);
     const cache = newFolder();
     const [set, ...more] = await open(cache, 'lfw,./staff');
@@ -224,7 +224,7 @@ describe('a published set', () => {
     await expect(open(newFolder(), 'lfw', { ...own, image: /^none()()$/ })).rejects.toThrow('has no images');
   });
 
-  test('must be a known one', async () => {
+  test('must have a known name', async () => {
     await expect(openSets('nobody')).rejects.toThrow('Unknown published set nobody; the only one is lfw.');
   });
 });
@@ -238,12 +238,12 @@ test('has only HTTPS URLs and SHA-256 hashes', () => {
 test.each<[what: string, env: NodeJS.ProcessEnv, found: ReturnType<typeof proxies>]>([
   ['none', { NO_PROXY: 'example.org' }, undefined],
   [
-    'one of HTTP without a scheme, as curl takes it',
+    'an HTTP proxy without a scheme, as curl accepts it',
     { HTTP_PROXY: 'proxy:3128', no_proxy: 'a,b' },
     { httpProxy: 'http://proxy:3128', httpsProxy: '', noProxy: 'a,b' },
   ],
   [
-    'one of HTTPS with its scheme; small letters win',
+    'an HTTPS proxy with its scheme, the lower-case variable first',
     { https_proxy: 'https://user@proxy', HTTPS_PROXY: 'other:1' },
     { httpProxy: '', httpsProxy: 'https://user@proxy', noProxy: '' },
   ],

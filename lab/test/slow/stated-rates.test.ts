@@ -16,9 +16,8 @@ import { type Compared, peopleOfPairs, readPairs } from '../../pairs.ts';
 import { type FoundPeople, type Grouping, type PersonImage, peopleSet, readPeople } from '../../people.ts';
 
 /**
- * Checks that percentages are right for people who were not used for cohort and calibration, group by group,
- * without a loss in recognition, and that false faces are rejected. docs/model-card.md has the figures of all
- * of them, with intervals.
+ * Checks that percentages are right for people who were not used for cohort and calibration, group by group. Also
+ * checks recognition, and that false faces are rejected. docs/model-card.md has all figures, with intervals.
  */
 
 vi.setConfig({ testTimeout: 900_000, hookTimeout: 900_000 });
@@ -28,8 +27,9 @@ const names = ['lfw-dev', 'london-dev', 'origin-dev'] as const;
 /** These people are in the cohort, but not in the table. */
 const more = ['rmfd-dev', 'ages-dev'] as const;
 const needed = [...names, ...more, 'web-dev'];
-const there = shared !== undefined && needed.every((name) => existsSync(join(shared, 'data', name)));
-if (shared && !there) process.stderr.write(`Skipped: ${shared}/data has not all of ${needed.join(', ')}\n`);
+const hasAllSets = shared !== undefined && needed.every((name) => existsSync(join(shared, 'data', name)));
+if (shared && !hasAllSets)
+  process.stderr.write(`Skipped, because ${shared}/data does not have all of ${needed.join(', ')}\n`);
 
 const modes: readonly AccuracyMode[] = ['fast', 'balance'];
 const percents = [50, 60, 70];
@@ -43,9 +43,9 @@ const origins = [
   'White',
 ];
 const groups = origins.flatMap((origin) => ['Female', 'Male'].map((sex) => `origin ${origin} × sex ${sex}`));
-/** Maximum of observed ÷ stated at each percent, for non-mated pairs of one origin and sex. */
+/** Maximum ratio of observed to stated rate at each percentage, for non-mated pairs of one origin and sex. */
 const limits: Readonly<Record<number, number>> = { 50: 1.5, 60: 2, 70: 3 };
-/** FairFace does not name its people: more similar images are taken for one person's. */
+/** FairFace does not name its people, so more similar images count as one person's. */
 const samePersonAbove = 0.6;
 
 const pack = packDirectory('default');
@@ -54,8 +54,7 @@ const manifest = readCalibratedManifest(pack);
 const compiled = <Module>(name: string): Promise<Module> => import(projectPath(`dist/lab/${name}.js`));
 
 /**
- * Returns the images of a set that are `wanted`, as the engine embeds them in mode balance; `groupings` as in
- * readPeople.
+ * Returns the `wanted` images of a set, embedded by the engine in mode balance; `groupings` as in readPeople.
  */
 async function peopleOf(
   set: string,
@@ -72,7 +71,7 @@ async function peopleOf(
   return peopleSet(set, people, await embedImages(set, names, how));
 }
 
-/** Every third adult, by origin and sex. `facematch calibrate --check` takes all. */
+/** Returns every third adult, by origin and sex. `facematch calibrate --check` uses all. */
 async function adults(): Promise<FoundPeople> {
   const isAdult = ([, age]: readonly string[]) => !['age 0-2', 'age 3-9', 'age 10-19'].includes(age!);
   let count = 0;
@@ -98,7 +97,7 @@ async function check() {
   return { rows, cohorts, sets: [...sets, ...others, await peopleOf('web-dev')] };
 }
 
-const checked = there ? await check() : undefined;
+const checked = hasAllSets ? await check() : undefined;
 
 describe.skipIf(!checked)('stated rates for people outside cohort and fit', () => {
   const rows = checked?.rows ?? [];
@@ -114,7 +113,7 @@ describe.skipIf(!checked)('stated rates for people outside cohort and fit', () =
     });
   });
 
-  test('comes close to the stated rate in the worst group: percentages are not lower than necessary', () => {
+  test('comes close to the stated rate in the worst group, so that percentages are not too low', () => {
     for (const percent of percents) {
       const all = rows.filter((row) => row.percent === percent && groups.includes(row.group));
       const worst = Math.max(...all.map(({ fmr }) => fmr / promisedRate(percent)));
@@ -166,7 +165,7 @@ describe.skipIf(!checked)('in mode balance', () => {
   });
 });
 
-/** test/slow/model/hard-images.test.ts has images without an animal's face. */
+/** test/slow/model/hard-images.test.ts has images without any face. */
 describe.skipIf(!shared)('images of animals', () => {
   // Each image is analysed in one mode, and in both if the tests are thorough.
   const most = isThorough ? 2 : 1;

@@ -5,11 +5,11 @@ import { loadPack } from '../../../src/engine/load-addon.ts';
 import { analyseOptions, blank, manifest, pack, sample } from '../../../test/fixtures/images.ts';
 import { newFolder } from '../../../test/support/folder.ts';
 
-/** Replaced by the name of an image. */
+/** An image name that would inject HTML if a report did not escape it. */
 export const hostile = '<img src=x onerror="alert(1)">&\'.jpg';
 
 /**
- * Each face of some group photos: once unchanged, once small and dark. People are named by photo and place.
+ * Writes each face of some group photos twice: unchanged, and small and dark. People are named by photo and place.
  */
 async function writeFaces(folder: string): Promise<string[]> {
   const people: string[] = [];
@@ -44,9 +44,9 @@ function list(folder: string, name: string, lines: readonly (readonly [string, s
 
 /**
  * Makes a folder with `images`, and lists of their pairs: `<b>.tsv` has 10 mated pairs, 135 non-mated ones,
- * and two with an image without a face or an unreadable one; `few.tsv` has 3 and 5, `non-mated.tsv` and
- * `alike.tsv` have pairs of one kind. `listed` has the same images with a `people.tsv`, half of the people of
- * each sex.
+ * and two with an image without a face or an unreadable one. `few.tsv` has 3 and 5 pairs; `non-mated.tsv` and
+ * `alike.tsv` have pairs of one kind. `listed` has the same images with a `people.tsv` in which half of the
+ * people are of each sex.
  */
 export async function evalFolder(): Promise<string> {
   const folder = newFolder();

@@ -9,7 +9,7 @@ import { sha256 } from '../../../src/engine/pack-files.ts';
 import type { Download } from '../../download.ts';
 import type { PublishedPack } from '../../packs/catalogue.ts';
 
-/** Returns the response to a request for a file, given its bytes. */
+/** Responds to a request for a file with these bytes. */
 export type Responder = (file: Buffer, ...request: Parameters<RequestListener>) => void;
 
 export const whole: Responder = (file, _, response) => response.end(file);
@@ -23,7 +23,7 @@ export const inBits: Responder = async (file, _, response) => {
     await new Promise<void>((resolve) => response.write(file.subarray(at, at + step), () => resolve()));
   response.end();
 };
-/** Sends the first half of a file, and then closes the connection, once the half is kept in the folder. */
+/** Sends the first half of a file, and closes the connection once that half is stored in the folder. */
 export const cutOff =
   (cache: string): Responder =>
   async (file, _, response) => {
@@ -37,9 +37,9 @@ export const cutOff =
     response.destroy();
   };
 
-/** A server on loopback with the files of publishers, by their paths. */
+/** Starts a server on loopback with publishers' files by path. */
 export async function publish(files: Record<string, Buffer>) {
-  /** The requested paths, each with its range. */
+  /** The requested paths with their ranges. */
   const asked: string[] = [];
   let responder = whole;
   const server = createServer((request, response) => {
@@ -64,7 +64,7 @@ export async function publish(files: Record<string, Buffer>) {
 }
 
 /**
- * Environment in which the commands know `near` as a published pack, and `archive` as that of the set lfw.
+ * Returns an environment in which `near` is a published pack, and `archive` is the archive of the set lfw.
  */
 export function knowing(near: PublishedPack, archive: Download, folder: string): NodeJS.ProcessEnv {
   const lab = (file: string) => JSON.stringify(pathToFileURL(projectPath(`dist/lab/${file}`)));

@@ -28,10 +28,10 @@ export function loadPack() {
   return addon;
 }
 
-/** Returns the result for a photo, without the times, as text. */
+/** Returns the result for a photo as JSON, without the times. */
 export function analyseOnce(addon) {
   addon.loadPack(pack, manifest);
   const { timings_ms, cpu_ms, ...rest } = addon.analyse(pack, photo, options);
-  if (rest.image?.faces.length !== 3) throw new Error(`unexpected answer ${JSON.stringify(rest)}`);
+  if (rest.image?.faces.length !== 3) throw new Error(`unexpected result ${JSON.stringify(rest)}`);
   return JSON.stringify(rest);
 }

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { projectPath } from '../../../src/config/paths.ts';
 import { packDirectory } from '../../../src/engine/manifest.ts';
 
-export interface Ending {
+export interface ExitResult {
   code: number | null;
   signal: NodeJS.Signals | null;
   stdout: string;
@@ -14,20 +14,24 @@ export interface Ending {
 }
 
 /**
- * Runs one of the programs of this folder to its end; one that hangs is killed after `longest` milliseconds,
- * which shows as SIGKILL. `kill` is sent as soon as the program has written anything.
+ * Runs one of the programs of this folder until it exits. It gets SIGKILL after `timeout_ms`, and `kill` as soon
+ * as it has written anything.
  */
 export async function runChild(
   build: Build,
   program: string,
   args: string[],
-  { kill, flags = [], longest = 240_000 }: { kill?: NodeJS.Signals; flags?: string[]; longest?: number } = {},
-): Promise<Ending> {
+  {
+    kill,
+    flags = [],
+    timeout_ms = 240_000,
+  }: { kill?: NodeJS.Signals; flags?: string[]; timeout_ms?: number } = {},
+): Promise<ExitResult> {
   const file = fileURLToPath(new URL(program, import.meta.url));
   const child = spawn(process.execPath, [...flags, file, ...args], {
     env: { ...process.env, ...build.env, FACEMATCH_PACK_DIRECTORY: packDirectory('default') },
     stdio: ['ignore', 'pipe', 'pipe'],
-    timeout: longest,
+    timeout: timeout_ms,
     killSignal: 'SIGKILL',
   });
   if (kill) child.stdout.once('data', () => child.kill(kill));
@@ -54,7 +58,7 @@ const released: Build = {
 
 const sanitized = projectPath('build/asan/Release/facematch.node');
 
-/** AddressSanitizer must be the first library of the process, because Node itself is not built with it. */
+/** AddressSanitizer must be the process's first library, because Node itself is not built with it. */
 function asan(): Build[] {
   if (!existsSync(sanitized)) {
     process.stderr.write('Skipped the addon under AddressSanitizer: build/asan is not built\n');

@@ -1,5 +1,5 @@
-// Exits in the way that its argument names. Its worker threads analyse a photo `workerData.rounds` times
-// without returning to their event loop.
+// Exits in the way that its argument names. Each worker thread analyses a photo `workerData.rounds` times
+// without returning to its event loop.
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, openSync, rmSync, write, writeSync } from 'node:fs';
@@ -11,7 +11,7 @@ import { analyseOnce, load } from './addon.mjs';
 const endless = 1e9;
 const worker = (rounds) => new Worker(new URL(import.meta.url), { workerData: { rounds } });
 
-/** Starts a worker that is in a native call, and stays in one. */
+/** Starts a worker that makes native calls without a pause. */
 async function busyWorker() {
   const busy = worker(endless);
   await once(busy, 'message');
@@ -21,7 +21,7 @@ async function busyWorker() {
 async function finishedWorker() {
   const finite = worker(1);
   let results;
-  // Both messages and the end may arrive in one turn of the event loop, so one listener collects all.
+  // Messages and the exit may arrive in one turn of the event loop, so one listener stores every message.
   finite.on('message', (message) => {
     results = message;
   });
@@ -31,16 +31,16 @@ async function finishedWorker() {
 }
 
 async function same(...results) {
-  if (new Set(await Promise.all(results)).size !== 1) throw new Error('the answers differ');
+  if (new Set(await Promise.all(results)).size !== 1) throw new Error('the results differ');
 }
 
 const cases = {
-  'a program that called it ends cleanly': () => analyseOnce(load()),
+  'a program that called the addon exits cleanly': () => analyseOnce(load()),
   'process.exit keeps its code': () => {
     analyseOnce(load());
     process.exit(3);
   },
-  'a program that only loaded it ends cleanly': () => load(),
+  'a program that only loaded the addon exits cleanly': () => load(),
   'process.exit while two workers are in a call keeps its code': async () => {
     await Promise.all([busyWorker(), busyWorker()]);
     process.exit(5);
@@ -53,7 +53,7 @@ const cases = {
     write(pipe, Buffer.alloc(1024 * 1024), () => {});
     load().endNow(4);
   },
-  'an uncaught throw while a worker is in a call ends with code 1 and its own message': async () => {
+  'an uncaught exception while a worker is in a call exits with code 1 and the message': async () => {
     await busyWorker();
     throw new Error('on purpose');
   },
@@ -66,15 +66,15 @@ const cases = {
     await busyWorker();
     writeSync(1, 'calling\n');
   },
-  'after a terminated worker the main thread and a new worker load and agree': async () => {
+  'the main thread and a new worker agree after a worker was terminated': async () => {
     const code = await (await busyWorker()).terminate();
-    if (code !== 1) throw new Error(`terminate gave ${code}`);
+    if (code !== 1) throw new Error(`terminate returned ${code}`);
     await same(analyseOnce(load()), finishedWorker());
   },
   'workers load and unload at the same time and agree': async () => {
     for (let i = 0; i < 3; i++) await same(finishedWorker(), finishedWorker(), finishedWorker());
   },
-  'a terminated worker does not disturb those beside it': async () => {
+  'a terminated worker does not disturb other workers': async () => {
     const busy = await busyWorker();
     const others = [finishedWorker(), finishedWorker()];
     await busy.terminate();

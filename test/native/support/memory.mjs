@@ -1,11 +1,11 @@
-// Analyses images of mixed sizes and formats, and writes the memory of the process at the given counts.
+// Analyses images of mixed sizes and formats, and writes the process's memory after the given numbers of images.
 import sharp from 'sharp';
 import { loadPack, options, pack, sample } from './addon.mjs';
 
 const counts = process.argv.slice(2).map(Number);
 const addon = loadPack();
 
-// Sizes go from a thumbnail to a photo, so that every scratch buffer changes its size repeatedly.
+// Sizes range from a thumbnail to a photo, so that every scratch buffer is resized repeatedly.
 const images = [];
 for (const [i, width] of [160, 960, 320, 640, 240, 480].entries()) {
   const format = ['jpeg', 'png', 'webp'][i % 3];

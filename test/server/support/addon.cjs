@@ -1,7 +1,8 @@
-// The real addon, disturbed as a test requests, so that it needs neither a slow image nor a sleep: while the
-// file named by GATE_FILE exists, calls of `analyse` wait; a worker thread whose first call comes while that
-// named by DIE_FILE exists dies of it; an image that ends with STUCK and a number waits in the kernel for a
-// byte of STUCK_FIFO; SIGUSR2 ends the worker that was started first, as a crash would.
+// Wraps the real addon so that a test can disturb it without a slow image or a sleep:
+// - While the file GATE_FILE exists, calls of `analyse` wait.
+// - If the file DIE_FILE exists, the first call of a worker thread throws, which ends the thread.
+// - For an image that ends with STUCK and a number, the call waits in the kernel for a byte of STUCK_FIFO.
+// - SIGUSR2 ends the worker that was started first, as a crash would.
 const { existsSync, openSync, readSync } = require('node:fs');
 const { isMainThread } = require('node:worker_threads');
 
@@ -20,8 +21,7 @@ exports.analyse = (...call) => {
 };
 
 /**
- * A read that ends when a byte is written. The number of threads in it is unlimited, because this is not
- * libuv's pool.
+ * Reads until a byte is written. Any number of threads may wait here, because this does not use libuv's pool.
  */
 function stick() {
   readSync(openSync(STUCK_FIFO, 'r+'), new Uint8Array(1));

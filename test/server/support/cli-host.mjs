@@ -1,5 +1,5 @@
-// Runs command lines one after another in this process, as the main module would run each. A message has
-// the arguments, the working folder and the environment; the response is the exit code.
+// Runs command lines one after another in this process, like the main module. A message contains the arguments,
+// the working folder and the environment; the response is the exit code.
 const { run } = await import('../../../dist/src/cli/program.js');
 
 process.on('message', async ({ args, folder, env }) => {
@@ -8,7 +8,7 @@ process.on('message', async ({ args, folder, env }) => {
   Object.assign(process.env, env);
   process.exitCode = undefined;
   const code = await run([...process.argv.slice(0, 2), ...args]);
-  // Each command line adds one.
+  // Each command line adds a listener.
   for (const stream of [process.stdout, process.stderr]) stream.removeAllListeners('error');
   process.send(code);
 });

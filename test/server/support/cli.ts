@@ -18,7 +18,7 @@ export interface Outcome {
   stderr: string;
 }
 
-/** Runs a command to its end in a folder, without a terminal, with only `env` in its environment. */
+/** Runs a command in a folder until it exits, without a terminal, with only `env` as its environment. */
 export function execute(command: string, args: readonly string[], cwd: string, env: NodeJS.ProcessEnv) {
   return new Promise<Outcome>((resolve) => {
     execFile(command, args, { cwd, env }, (error, stdout, stderr) => {
@@ -30,7 +30,7 @@ export function execute(command: string, args: readonly string[], cwd: string, e
 /** Removes settings and preferences of the developer's environment. */
 const personal = /^(FACEMATCH_|NO_COLOR$|FORCE_COLOR$|CLICOLOR)/;
 
-/** Returns the environment of a command, without the settings of the developer's. */
+/** Returns the environment of a command, without the developer's settings. */
 function environment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const others = Object.entries(process.env).filter(([name]) => !personal.test(name));
   return { ...Object.fromEntries(others), ...inherited, ...env };
@@ -50,9 +50,9 @@ export function facematch(line: Line, folder: string, env?: NodeJS.ProcessEnv): 
 }
 
 /**
- * Runs a command line like facematch(), but in a process that runs one line after another: a new process
- * spends half a second of CPU time on loading the program, and as much again on a model pack. Not for a pack
- * whose files change, because a process loads a pack once.
+ * Runs a command line like facematch(), but in a process that runs one line after another. This saves half a
+ * second of CPU time for loading the program, and as much for a model pack. Do not use it for a pack whose files
+ * change, because a process loads a pack once.
  */
 export function facematchInHost(line: Line, folder: string, env: NodeJS.ProcessEnv = {}): Promise<Outcome> {
   const outcome = previous.then(() => hostRun({ args: wordsOf(line), folder, env: environment(env) }));
@@ -69,7 +69,7 @@ interface Host {
   output(): Omit<Outcome, 'code'>;
 }
 
-/** Its output goes to files, so that all of a line's output is there when the line has ended. */
+/** Starts the process. Its output goes to files, so that a line's output is complete when the line has ended. */
 async function startHost(): Promise<Host> {
   const folder = newFolder();
   const files = ['stdout', 'stderr'].map((name) => join(folder, name));
@@ -104,7 +104,7 @@ async function hostRun(line: object): Promise<Outcome> {
   return { code, ...output() };
 }
 
-/** A failing command must write the reason to standard error, and nothing else. */
+/** Checks that a failing command writes the reason to standard error, and nothing else. */
 export function expectFailure({ code, stdout, stderr }: Outcome, expected: number, message: string): void {
   expect(stderr).toContain(message);
   expect({ code, stdout }).toEqual({ code: expected, stdout: '' });
@@ -116,10 +116,10 @@ export interface Diagnosis extends Outcome {
   of(what: string): Finding;
 }
 
-/** Checks of the machine's ports are omitted unless `env` sets some. */
+/** Ports for the doctor, so that it does not check the default ports unless `env` sets some. */
 const anyPort = { FACEMATCH_PORT: '0', FACEMATCH_ADMIN_PORT: '0' };
 
-/** Returns the doctor's findings in a folder in the form that a script reads. */
+/** Returns the doctor's findings in a folder, from its JSON output. */
 export async function diagnose(
   folder: string,
   env: NodeJS.ProcessEnv = {},
@@ -130,7 +130,7 @@ export async function diagnose(
   const of = (what: string) => {
     const [found, ...more] = findings.filter((finding) => finding.what === what);
     if (found === undefined || more.length > 0)
-      throw new Error(`Not one line for ${what}: ${outcome.stdout}`);
+      throw new Error(`Expected one line for ${what}: ${outcome.stdout}`);
     return found;
   };
   return { ...outcome, ok, findings, of };

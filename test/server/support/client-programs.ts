@@ -14,7 +14,7 @@ import type { Json } from './client.ts';
 export const folder = newFolder();
 /** A file name that would break out of a form's header. */
 export const oddName = 'é "b"\r\n; name=image1.jpg';
-/** One woman is in `one.jpg` and `two.jpg`, and not in `three.jpg`. */
+/** The same person is in `one.jpg` and `two.jpg`, but not in `three.jpg`. */
 export const images = {
   'one.jpg': samples.one,
   'two.jpg': samples.three,
@@ -58,7 +58,7 @@ export async function askNode(
   } catch (error) {
     if (!(error instanceof FacematchError)) throw error;
     const { message, code, status = null, problem = null, retryAfter_ms, cause } = error;
-    if (code === 'network' && !(cause instanceof Error)) throw new Error('It does not say what it met');
+    if (code === 'network' && !(cause instanceof Error)) throw new Error('The network error has no cause');
     const wait_s = retryAfter_ms === undefined ? null : retryAfter_ms / 1000;
     return { error: message, code, status, problem, wait_s } satisfies Failure;
   }
@@ -103,7 +103,7 @@ async function askShell(second: keyof typeof images, target: Target): Promise<Js
   return { error: stderr, code: reason, status: status ? Number(status) : null };
 }
 
-/** Prints a message if it is missing. */
+/** Returns true if the command is installed; prints a message if it is not. */
 function isInstalled(command: string): boolean {
   if (spawnSync(command, ['--version']).error === undefined) return true;
   process.stderr.write(`A client is not run: ${command} is not installed\n`);
@@ -113,13 +113,13 @@ function isInstalled(command: string): boolean {
 export const hasPython = isInstalled('python3');
 export const hasCurl = isInstalled('curl');
 
-/** Each client compares `one.jpg` with a second image. */
+/** The clients, each of which compares `one.jpg` with a second image. */
 export const programs: {
   name: string;
   runs: boolean;
   /** Maximum number of attempts. */
   tries: number;
-  /** Statuses after which it retries. */
+  /** Statuses after which the client retries. */
   passing: readonly number[];
   ask: (second: keyof typeof images, target: Target) => Promise<Json>;
 }[] = [
@@ -140,21 +140,21 @@ export const programs: {
   { name: 'match.sh', runs: hasCurl, tries: 4, passing: [408, 429, 502, 503, 504], ask: askShell },
 ];
 
-/** Returns a program in docs/clients/README.md by its language: the first, or that at an index. */
+/** Returns a program from docs/clients/README.md by language: the first, or the one at `index`. */
 export function example(language: 'js' | 'python', index = 0): string {
   const page = readFileSync(projectPath('docs/clients/README.md'), 'utf8');
   return [...page.matchAll(new RegExp(`\`\`\`${language}\\n(.*?)\`\`\``, 'gs'))][index]![1]!;
 }
 
 /**
- * Local address of the proxies that may break connections. It is not 127.0.0.1, so that a request to a server
- * of another test that has just released its port cannot reach this one.
+ * IP address of the proxies that may break connections. It is not 127.0.0.1, so that a request to another test's
+ * server that has just released its port cannot reach such a proxy.
  */
 const host = '127.0.0.2';
 
 /**
- * Listens in front of the server on `port`: `meet` may end a connection, otherwise its bytes pass through.
- * Counts connections.
+ * Listens in front of the server on `port`. `meet` may end a connection; otherwise its bytes are passed through.
+ * Counts the connections.
  */
 export async function proxy(port: number, meet: (connection: Socket, count: number) => unknown) {
   let connections = 0;

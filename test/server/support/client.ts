@@ -9,7 +9,7 @@ import { without } from '../../support/without.mjs';
 
 const load = await import(projectPath('test/support/load.mjs'));
 
-/** Sends requests as client libraries do, and requests that none would send. */
+/** Sends requests as client libraries do, and malformed ones. */
 
 export const paths = {
   match: '/API/v1.0/face/match/upload',
@@ -37,7 +37,7 @@ export interface TestResponse {
   body: Json;
 }
 
-/** The part of a response that is equal for equal requests. */
+/** Returns the members of a response that are equal for equal requests. */
 export const lasting = (response: Json): Json => without(response, 'request_id', 'timings_ms');
 
 /** Options of TestServer.send. */
@@ -58,7 +58,7 @@ export class RawClient {
   text = '';
   readonly closed: Promise<void>;
 
-  /** A port of this machine, or an existing connection. */
+  /** Connects to a port of this machine, or wraps an existing connection. */
   constructor(to: number | Socket) {
     this.socket = typeof to === 'number' ? connect(to, '127.0.0.1') : to;
     // A reset also counts as an end; everything received before is in `text`.
@@ -105,7 +105,7 @@ export class RawClient {
     return (await this.responses(1))[0]!;
   }
 
-  /** Breaks the connection: by a reset, or for TLS without close_notify. */
+  /** Breaks the connection by a reset, or for TLS without close_notify. */
   leave(): void {
     if (this.socket instanceof TLSSocket) this.socket.destroy();
     else this.socket.resetAndDestroy();
@@ -115,8 +115,8 @@ export class RawClient {
 export const formType: string = load.content_type;
 
 /**
- * Encodes a form as bytes, with the content type `formType`: bytes become files, text becomes text fields, an
- * array repeats its field.
+ * Encodes a form with the content type `formType`. Bytes become files, strings become text fields, and an array
+ * repeats its field.
  */
 export const formBytes = (fields: Fields): Buffer<ArrayBuffer> => load.form(fields);
 
@@ -128,7 +128,7 @@ export function chunk(bytes: Uint8Array): Buffer {
 
 export const lastChunk = '0\r\n\r\n';
 
-/** Checks the members of every problem, and returns those of this one. */
+/** Checks the members that every problem has, and `extras`. */
 export function expectProblem(response: TestResponse, code: ErrorCode, extras: object = {}): void {
   const { status, title } = errorTable[code];
   expect(response.body).toMatchObject({ code, status, title, ...extras });
@@ -144,8 +144,7 @@ export function expectProblem(response: TestResponse, code: ErrorCode, extras: o
 }
 
 /**
- * Resolves after the handshake, and rejects if there is none. The certificate is not verified unless `ca` is
- * given.
+ * Resolves after the handshake, and rejects if it fails. The certificate is verified only if `ca` is given.
  */
 export async function connectTls(port: number, options: ConnectionOptions = {}): Promise<TLSSocket> {
   const rejectUnauthorized = options.ca !== undefined;

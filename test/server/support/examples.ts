@@ -5,7 +5,7 @@ import { errorCodes } from '../../../src/errors.ts';
 import { examples as before } from '../../../src/site/examples.ts';
 import type { Json } from './client.ts';
 
-/** If FACEMATCH_RECORD is set, as by `npm run docs`, responses become the examples of the documents. */
+/** If FACEMATCH_RECORD is set, as by `npm run docs`, records responses as the documents' examples. */
 export function recordExamples(responses: ReadonlyMap<string, Json>): void {
   if (process.env.FACEMATCH_RECORD === undefined) return;
   const named = endpoints.flatMap((one) => ('success' in one ? [one.success.name] : []));
@@ -22,20 +22,19 @@ export function recordExamples(responses: ReadonlyMap<string, Json>): void {
   writeFileSync(projectPath('src/site/examples.ts'), `${text.join('\n')}\n`);
 }
 
-/** Shortens lists and embeddings. */
-const most = 3;
+/** Maximum number of items in a recorded list, and of letters in an embedding. */
+const maxItems = 3;
 const embedding_letters = 16;
 
 /**
- * Values that differ each time, such as the drawn steps, and numbers that differ in their last digits keep
- * their recorded values.
+ * Keeps the recorded values where they differ on each run, such as random steps or the last digits of numbers.
  */
 function settled(now: Json, then: Json, name = ''): Json {
   if (then !== undefined && ['request_id', 'timings_ms', 'challenge', 'expires_at', 'steps'].includes(name))
     return then;
   if (name === 'embedding' && typeof now === 'string') return now.slice(0, embedding_letters);
   if (typeof now === 'number') return Math.abs(now - then) <= 0.02 * Math.abs(then) ? then : now;
-  if (Array.isArray(now)) return now.slice(0, most).map((item, at) => settled(item, then?.[at]));
+  if (Array.isArray(now)) return now.slice(0, maxItems).map((item, at) => settled(item, then?.[at]));
   if (typeof now !== 'object' || now === null) return now;
   return Object.fromEntries(
     Object.entries(now).map(([name, value]) => [name, settled(value, then?.[name], name)]),

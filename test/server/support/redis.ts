@@ -4,7 +4,7 @@ import { projectPath } from '../../../src/config/paths.ts';
 
 const { freePorts, startProgram } = await import(projectPath('test/support/programs.mjs'));
 
-/** A separate redis-server on a free port that stores nothing on disk. */
+/** A separate redis-server on a free port, without storage on disk. */
 
 export const redisInstalled = spawnSync('redis-server', ['--version']).status === 0;
 if (!redisInstalled) console.log('Skipped: redis-server is not installed (apt-get install redis-server)');
@@ -27,10 +27,10 @@ export class TestRedis {
     return `redis://127.0.0.1:${this.port}`;
   }
 
-  /** Starts it on the same port, empty. `args`: settings such as `--requirepass`. */
+  /** Starts an empty Redis on the same port. `args`: settings such as `--requirepass`. */
   async start(...args: string[]): Promise<void> {
     const fixed = ['--port', String(this.port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no'];
-    // Called before Redis loads its data.
+    // Redis prints this line before it loads its data.
     const ready = /Server initialized/;
     this.#server = await startProgram('redis-server', [...fixed, ...args], { ready });
   }
@@ -40,7 +40,7 @@ export class TestRedis {
     this.#server = undefined;
   }
 
-  /** It keeps its connections, but does not reply until it is resumed. */
+  /** Suspends Redis: it keeps its connections, but does not reply until it is resumed. */
   pause(): void {
     process.kill(this.#server!.pid, 'SIGSTOP');
   }

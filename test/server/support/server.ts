@@ -29,29 +29,28 @@ const { inherited, launch, nextNode, serve, seriesValue } = await import(
   projectPath('test/support/programs.mjs')
 );
 
-/** The real program in a child process, on free ports, with its own folder. */
+/** Runs the real program in a child process, on free ports, with its own folder. */
 
 export interface StartOptions {
   env?: Record<string, string>;
-  /** Flags for node itself, before the program's name. */
+  /** Flags for Node, before the program's name. */
   node?: readonly string[];
-  /** A command that runs node, with its arguments; node must remain the child of this process. */
+  /** A command, with its arguments, that runs Node. Node must remain a child of this process. */
   under?: readonly string[];
-  /** State to wait for at startup: listening, or ready to serve (the default). */
+  /** State to wait for: listening, or ready to serve (the default). */
   until?: 'listening' | 'ready';
   /**
-   * State of the addon's gate, at which workers wait: closed from the start, or once a test closes it
-   * (`server.gate`).
+   * Initial state of the addon's gate. Workers wait while it is closed; tests change it with `server.gate`.
    */
   gate?: 'open' | 'closed';
 }
 
-/** HTTP server of these tests: if no µWebSockets.js loads, all of them use node:http. */
+/** HTTP server of these tests: node:http if no µWebSockets.js loads. */
 export const { name: transport, reason } = chooseTransport(
   process.env.FACEMATCH_HTTP === 'node' ? 'node' : 'auto',
 );
 
-/** Settings for tests of the work after the analysis: an image that is sent again is not analysed again. */
+/** Settings for tests of the steps after the analysis: an image that is sent again is not analysed again. */
 export const withCache = { FACEMATCH_EMBEDDING_CACHE_SIZE: '100' };
 
 /** Expected fields of /readyz: its status and the HTTP server. */
@@ -70,7 +69,7 @@ export class Home {
   readonly folder = newFolder();
   readonly keysFile = join(this.folder, 'keys.json');
 
-  /** Adds a key; by default with all scopes and hardly a limit. */
+  /** Adds a key; by default with all scopes and a high limit. */
   key(given: Partial<KeySettings> = {}): string {
     const settings = { name: 'test', scopes, rate: 1000, burst: 1000, ...given };
     return editKeyFile(this.keysFile, (records) => create(records, settings, Date.now())).key;
@@ -86,7 +85,7 @@ export class TestServer {
   readonly child: ChildProcess;
   /** A key with every scope. */
   readonly key: string;
-  /** Holds the workers; only if `StartOptions` request a gate. */
+  /** Makes workers wait; exists only if `StartOptions` request a gate. */
   readonly gate: { close(): void; open(): void };
   readonly stdout: string[] = [];
   readonly stderr: string[] = [];
@@ -113,7 +112,7 @@ export class TestServer {
         FACEMATCH_ADMIN_PORT: '0',
         FACEMATCH_KEYS_FILE: home.keysFile,
         FACEMATCH_WORKERS: '1',
-        // The machine may be busy; tests of the deadline set their own.
+        // A long deadline, because the machine may be busy. Tests of the deadline set their own.
         FACEMATCH_DEADLINE_MS: '120000',
         FACEMATCH_PACK: pack,
         ...(gate !== undefined && { ...disturbedAddon, GATE_FILE }),
@@ -137,14 +136,14 @@ export class TestServer {
     return server;
   }
 
-  /** Starts a server for all tests of a file, which stops with them. */
+  /** Starts a server for all tests of a file, and stops it after them. */
   static async forFile(options?: StartOptions, home?: Home): Promise<TestServer> {
     const server = await TestServer.start(options, home);
     afterAll(() => server.stop());
     return server;
   }
 
-  /** Starts a server for the current test, which stops with it. */
+  /** Starts a server for the current test, and stops it after the test. */
   static async forTest(options?: StartOptions, home?: Home): Promise<TestServer> {
     const server = await TestServer.start(options, home);
     onTestFinished(() => server.stop());
@@ -153,7 +152,7 @@ export class TestServer {
 
   /** Starts a server that uses TLS, and returns a CA for its first certificate, whose name is `one`. */
   static async startTls(env: Record<string, string> = {}, pair = makePair(newFolder(), 'one')) {
-    // Read before the server reads it, because the file may change from now on.
+    // Reads the file before the server does, because it may change later.
     const ca = readFileSync(pair.cert);
     const files = { FACEMATCH_TLS_CERT: pair.cert, FACEMATCH_TLS_KEY: pair.key };
     return { server: await TestServer.start({ env: { ...files, ...env } }), pair, ca };
@@ -168,8 +167,7 @@ export class TestServer {
   }
 
   /**
-   * Resolves to the first line, or the `nth` one, past or future, that matches. Rejects if the program ends
-   * before.
+   * Resolves to the first (or `nth`) past or future line that matches. Rejects if the program ends before.
    */
   async line(lines: readonly string[], pattern: RegExp, nth = 1): Promise<string> {
     let over = false;
@@ -197,7 +195,7 @@ export class TestServer {
     return seriesValue(series, await this.metrics());
   }
 
-  /** Polls until the series has the value; otherwise the test's own time limit ends it. */
+  /** Polls until the series has the value, or until the test times out. */
   async metricBecomes(series: string, value: number): Promise<void> {
     while ((await this.metric(series)) !== value) await pause();
   }
@@ -229,13 +227,13 @@ export class TestServer {
     return this.send({ path: paths.models, method: 'GET', ...options });
   }
 
-  /** A text is sent unchanged, even if it is not JSON. */
+  /** Sends a string unchanged, even if it is not JSON. */
   postJson(path: string, body: object | string, key = this.key): Promise<TestResponse> {
     const text = typeof body === 'string' ? body : JSON.stringify(body);
     return this.send({ path, key, body: text, headers: { 'content-type': 'application/json' } });
   }
 
-  /** Builds a match/embeddings request: is the first face of an image among these? */
+  /** Builds a match/embeddings request that compares an image's first face with all faces of it. */
   async embeddingsRequest(image: Uint8Array): Promise<Json> {
     const { body } = await this.match({ image }, { path: paths.embed });
     const { pack, version, accuracy_mode } = body.embedding;
@@ -294,7 +292,7 @@ export class TestServer {
 /** Pause between polls, so that polling does not take a CPU from the server. */
 export const pause = () => setTimeout(20);
 
-/** Loads addon.cjs instead of the addon; it loads the real one. */
+/** Environment that loads addon.cjs instead of the addon; addon.cjs wraps the real one. */
 export const disturbedAddon = {
   REAL_ADDON: process.env.FACEMATCH_ADDON ?? projectPath('build/addon/Release/facematch.node'),
   FACEMATCH_ADDON: fileURLToPath(new URL('./addon.cjs', import.meta.url)),

@@ -3,13 +3,13 @@ import { samples } from '../../fixtures/images.ts';
 import { type DemoPage, jpeg } from './support/demo-page.ts';
 import { chromiumFile, Session } from './support/session.ts';
 
-/** Uses the page without a mouse, with a screen reader, on a small screen and in dark mode. */
+/** Tests the page without a mouse, with a screen reader, on a small screen and in dark mode. */
 
 describe.skipIf(chromiumFile === undefined)('the page', () => {
   const session = new Session();
   const photos = [samples.one, samples.three].map((photo) => jpeg(photo));
 
-  /** Its first view, an error, and a result with everything unfolded. */
+  /** Yields the page's first view, an error, and a result with everything unfolded. */
   async function* states(demo: DemoPage) {
     await demo.page.getByText('More options').click();
     yield 'empty';
@@ -32,7 +32,7 @@ describe.skipIf(chromiumFile === undefined)('the page', () => {
     yield 'a response for several photos';
   }
 
-  test('leads to a result by keyboard alone', async () => {
+  test('can be used by keyboard alone', async () => {
     const demo = await session.open({ key: '' });
     let photo = 0;
     demo.page.on('filechooser', (dialog) => void dialog.setFiles(photos[photo++]!));
@@ -55,8 +55,8 @@ describe.skipIf(chromiumFile === undefined)('the page', () => {
   });
 
   test.each([
-    ['when it is light', { colorScheme: 'light' }, [1280, 768]],
-    ['when it is dark, on a phone', { colorScheme: 'dark', isMobile: true, hasTouch: true }, [390, 320]],
+    ['in light mode', { colorScheme: 'light' }, [1280, 768]],
+    ['in dark mode on a phone', { colorScheme: 'dark', isMobile: true, hasTouch: true }, [390, 320]],
   ] as const)(
     'violates no rule of WCAG, and is never wider than the window, %s',
     async (_when, options, widths) => {

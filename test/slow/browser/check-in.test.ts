@@ -13,7 +13,7 @@ import { chromiumFile } from './support/session.ts';
 
 const { launch } = await import(projectPath('test/support/programs.mjs'));
 
-/** docs/examples/check-in, with a sample photo as the film of the camera. */
+/** Tests docs/examples/check-in with a sample photo as the camera's video. */
 
 describe.skipIf(chromiumFile === undefined)('the check-in example', () => {
   const folder = newFolder();
@@ -63,7 +63,7 @@ describe.skipIf(chromiumFile === undefined)('the check-in example', () => {
   test.each([
     ['welcomes the person of the photos on file', 'anna', 'Welcome!'],
     ['sends another person to the desk', 'ben', 'Please go to the desk.'],
-    ['does not know others', 'carol', 'Please try again: unknown visitor'],
+    ['rejects an unknown name', 'carol', 'Please try again: unknown visitor'],
   ])('%s', async (_, name, statusText) => {
     await page.getByLabel('Your name').fill(name);
     await page.getByRole('button', { name: 'Check in' }).click();

@@ -8,7 +8,7 @@ import { cutOuts } from '../../support/portraits.mjs';
 import { type DemoPage, jpeg } from './support/demo-page.ts';
 import { chromiumFile, Session } from './support/session.ts';
 
-/** Compares two photos, then two chosen faces; and several photos of each person as one decision. */
+/** Tests comparing two photos, two chosen faces, and several photos of each person as one decision. */
 
 const session = new Session();
 
@@ -28,7 +28,7 @@ describe.skipIf(chromiumFile === undefined)('two photos', () => {
     const text = await demo.page.locator('#result').innerText();
     expect(text).toMatch(/1 in .* pairs of different people look this alike/);
     expect(text).toContain('1 in 10,000 pairs of different people would match');
-    // The best pair of the table has the percent of the whole.
+    // The best pair of the table has the percentage of the result.
     const best = demo.page.getByRole('group', { name: 'Pairs of faces' }).getByRole('row').nth(1);
     expect(await best.textContent()).toContain(`${response.confidence_percent}\u00a0%`);
     for (const stage of Object.keys(response.timings_ms).filter((name) => name !== 'total'))
@@ -81,7 +81,7 @@ describe.skipIf(chromiumFile === undefined)('two photos', () => {
           drawn.width - (box.width / width) * displayed.width,
           drawn.height - (box.height / height) * displayed.height,
         ];
-        // Pixels of the page; a line is two of them wide.
+        // In pixels of the page. A line is two pixels wide.
         for (const pixels of off) expect(Math.abs(pixels)).toBeLessThan(2);
       }
       expect(await boxes.nth(face_index).getAttribute('aria-label')).toContain('compared');
@@ -91,7 +91,7 @@ describe.skipIf(chromiumFile === undefined)('two photos', () => {
     expect(await demo.faces(1).count()).toBe(0);
   });
 
-  test('do not match for different people, without an error, and apply a changed threshold or mode', async () => {
+  test('do not match for different people, without an error, until the threshold is changed', async () => {
     const demo = await session.open();
     await demo.givePhotos(samples.one, samples.two);
     expect((await demo.compare()).match).toBe(false);
@@ -140,14 +140,14 @@ describe.skipIf(chromiumFile === undefined)('two faces of group photos', () => {
   });
 });
 
-/** Features of the page besides comparing two photos. */
+/** Tests the page's other features. */
 
 describe.skipIf(chromiumFile === undefined)('one against many', () => {
-  test('shows the best first, with its face, and the error of one without a result', async () => {
+  test('shows the best match first with its face, and the error of a photo without a result', async () => {
     const demo = await session.open();
     await demo.page.getByLabel('One against many').check();
     await demo.give(1, jpeg(samples.one));
-    // A JPEG only by its signature: the server detects that it is damaged.
+    // The file has a JPEG signature, so only the server detects that it is damaged.
     const notes = jpeg(Buffer.from('\xff\xd8\xff\xe0 no image', 'latin1'), 'notes.jpg');
     const others = [jpeg(samples.two, 'stranger.jpg'), notes, jpeg(samples.three, 'friend.jpg')];
     await demo.page.getByLabel('Add photos to compare with').setInputFiles(others);
@@ -175,7 +175,7 @@ describe.skipIf(chromiumFile === undefined)('one against many', () => {
     await demo.compare();
     expect(await demo.problem.textContent()).toContain('No face found');
     expect(await demo.slot(1).locator('[aria-invalid="true"]').count()).toBe(1);
-    // Without another photo the problem concerns these.
+    // Without any photo to compare with, the problem is shown there.
     await demo.give(1, jpeg(samples.one));
     await demo.page.getByRole('button', { name: 'Remove photo 1 to compare with' }).click();
     await demo.page.getByRole('button', { name: 'Compare', exact: true }).click();
@@ -229,7 +229,7 @@ describe.skipIf(chromiumFile === undefined)('several photos of a person', () => 
     return demo;
   };
 
-  test('lead to one decision, with the agreement of each photo', async () => {
+  test('are compared as one decision, with the agreement of each photo', async () => {
     const demo = await open();
     await demo.addMore(1, [mirrored]);
     const response = await demo.compare();
@@ -261,7 +261,7 @@ describe.skipIf(chromiumFile === undefined)('several photos of a person', () => 
     expect(await demo.compare()).toMatchObject({ pairs_compared: 1 });
   });
 
-  test('are limited to four, and the next moves into the place of the first', async () => {
+  test('are limited to four, and the second photo replaces the first one when that is removed', async () => {
     const demo = await open();
     await demo.addMore(2, [one, mirrored, two, other]);
     expect(await further(demo, 2).count()).toBe(3);
@@ -283,7 +283,7 @@ describe.skipIf(chromiumFile === undefined)('several photos of a person', () => 
     await person(demo, 2).getByRole('button', { name: 'Remove photo 3 of person 2' }).click();
     expect(await demo.problem.isVisible()).toBe(false);
     expect((await demo.compare()).match).toBe(true);
-    // The other tabs take one photo of each person.
+    // The other tabs accept one photo of each person.
     await demo.page.getByLabel('Find faces').check();
     expect(await demo.page.getByText('Add another photo').first().isVisible()).toBe(false);
   });

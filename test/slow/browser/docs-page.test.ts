@@ -7,7 +7,7 @@ import { samples } from '../../fixtures/images.ts';
 import { DemoPage, demoPath, jpeg } from './support/demo-page.ts';
 import { chromiumFile, Session } from './support/session.ts';
 
-/** The API's page: another project's script, under this server's policy, against a real server. */
+/** Tests the API's page, which runs another project's script under this server's policy, with a real server. */
 
 const docs = '/API/v1.0/docs';
 const match = '#tag/match/POST/API/v1.0/face/match/upload';
@@ -51,7 +51,7 @@ describe.skipIf(chromiumFile === undefined)("the API's page", () => {
     visit(problemTypes + errorCodes[0], async ({ page }) => {
       const described = await (await fetch(session.server.url('/API/v1.0/openapi.json'))).json();
       const known = errorCodes.filter((code) => code in described.components.examples);
-      // They come from one template, and the page shows one at a time.
+      // All problem pages come from one template, and the page shows one at a time.
       const codes = known.filter((_code, at) => at % 5 === 0);
       for (const code of codes) {
         await page.evaluate((hash) => location.replace(hash), `#error-${code}`);
@@ -96,13 +96,13 @@ describe.skipIf(chromiumFile === undefined)("the API's page", () => {
       expect(JSON.stringify(kept)).not.toContain(session.server.key);
     }));
 
-  test('says in the empty key field what belongs there', () =>
+  test('explains the key in the empty key field', () =>
     visit(docs, async ({ page }) => {
       await page.getByPlaceholder('your API key').first().waitFor();
       expect(await page.locator('[placeholder^="QUxM"]').count()).toBe(0);
     }));
 
-  test('has samples in three languages, on a phone too, and leads to the demo', () =>
+  test('has samples in three languages, also on a phone, and links to the demo', () =>
     visit(
       docs,
       async (shown) => {

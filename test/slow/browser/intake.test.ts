@@ -8,7 +8,7 @@ import { blank, samples } from '../../fixtures/images.ts';
 import { type DemoPage, jpeg } from './support/demo-page.ts';
 import { chromiumFile, Session } from './support/session.ts';
 
-/** Every way to add a photo to the page: chosen, pasted, dropped, taken. */
+/** Tests every way to add a photo to the page: choosing, pasting, dropping, and the camera. */
 
 describe.skipIf(chromiumFile === undefined)('a photo', () => {
   const session = new Session();
@@ -79,7 +79,7 @@ describe.skipIf(chromiumFile === undefined)('a photo', () => {
     expect(await demo.page.evaluate(() => document.querySelector('video')?.srcObject)).toBeNull();
   });
 
-  test('is not taken if camera access is denied, and the dialog says what to do', async () => {
+  test('is not taken if camera access is denied, and the dialog explains what to do', async () => {
     const demo = await session.open();
     await demo.slot(1).getByRole('button', { name: 'Camera for photo 1' }).click();
     const fault = demo.page.getByRole('dialog').getByRole('alert');
@@ -125,14 +125,14 @@ describe.skipIf(chromiumFile === undefined)('a photo', () => {
     const photos = tagged.length + samples.three.length;
     const { request_bytes } = await session.server.logged(request_id);
     expect(request_bytes).toBeGreaterThan(photos);
-    // Names and boundaries of three parts.
+    // Allows for names and boundaries of three parts.
     expect(request_bytes).toBeLessThan(photos + 1000);
   });
 });
 
 /**
- * A preview shows what the server analyses: the upright image, by its EXIF orientation. The same holds for
- * `detect --draw`.
+ * Tests that previews and `detect --draw` show what the server analyses: the image rotated upright by its EXIF
+ * orientation.
  */
 
 const [width, height] = [60, 40];
@@ -153,7 +153,7 @@ async function quarters(orientation: number, format: 'jpeg' | 'png' | 'webp'): P
   return photo.withMetadata({ orientation }).toFormat(format, { quality: 100, lossless: true }).toBuffer();
 }
 
-/** Size and corner colours of RGBA, row by row; in steps of 128, because JPEG is not exact. */
+/** Returns size and corner colours of RGBA pixels, row by row, in steps of 128, because JPEG is not exact. */
 function cornersOf({
   width,
   height,

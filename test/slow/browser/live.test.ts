@@ -10,30 +10,31 @@ import { sitter, turnedFrames } from '../../support/turned-head.mjs';
 import { DemoPage, jpeg } from './support/demo-page.ts';
 import { chromiumFile } from './support/session.ts';
 
-/** The tab with the liveness check, with a camera that plays a film made of frames. */
+/** Tests the tab with the live check, with a camera that plays a video made of frames. */
 
 const wanted = ['left', 'up'];
 const challengePath = '**/face/match/challenge';
 
-/** A second of film has ten frames. It begins when the page opens the camera. */
+/** Returns the pose at a time of the video, which begins when the page opens the camera. */
 const poses = (at_s: number): { yaw: number; pitch: number } => {
   const bump = (from: number) => Math.max(0, Math.min(1, 2 * Math.min(at_s - from, from + 1.8 - at_s)));
-  // Straight while the page asks for that; then the head follows the prompts of 3.2 s each.
+  // The head looks straight until the page shows its first prompt, and then follows the prompts of 3.2 s each.
   return { yaw: 24 * bump(2.4), pitch: 23 * bump(5.6) };
 };
-const film_s = 12;
+const video_s = 12;
 
-async function filmOf(surface = surfaces.head()): Promise<string> {
-  const times = Array.from({ length: 10 * film_s }, (_, i) => poses(i / 10));
+async function videoOf(surface = surfaces.head()): Promise<string> {
+  const times = Array.from({ length: 10 * video_s }, (_, i) => poses(i / 10));
   const frames: Buffer[] = await turnedFrames(times, { surface, quality: 85 });
-  const file = join(newFolder(), 'film.mjpeg');
-  // Chromium plays 30 a second.
+  const file = join(newFolder(), 'video.mjpeg');
+  // Chromium plays 30 frames a second.
   writeFileSync(file, Buffer.concat(frames.flatMap((frame) => [frame, frame, frame])));
   return file;
 }
 
 /**
- * The film plays in real time. Chromium drops frames of it on a busy machine, and then the check starts again with a new film.
+ * The video plays in real time. On a busy machine, Chromium drops frames, and then the check starts again with a new
+ * video.
  */
 const retry = 2;
 
@@ -58,19 +59,19 @@ describe.skipIf(chromiumFile === undefined)('the live check', { retry }, () => {
     }
   }
 
-  async function pageWith(film: string): Promise<DemoPage> {
+  async function pageWith(video: string): Promise<DemoPage> {
     const browser: Browser = await chromium.launch({
       executablePath: chromiumFile!,
       args: [
         '--use-fake-device-for-media-stream',
         '--use-fake-ui-for-media-stream',
-        `--use-file-for-fake-video-capture=${film}`,
+        `--use-file-for-fake-video-capture=${video}`,
       ],
     });
     onTestFinished(() => browser.close());
     const demo = await DemoPage.open(browser, server);
     await demo.key.fill(server.key);
-    // The server draws the steps; the film shows two of them, so it is asked again until it draws those.
+    // The server chooses steps at random. Requests challenges until it chooses the steps of the video.
     const drawn = await challengeFor(wanted);
     await demo.page.route(challengePath, (route) => route.fulfill({ status: 201, json: drawn }));
     await demo.page.getByRole('radio', { name: 'Live check' }).check();
@@ -96,7 +97,7 @@ describe.skipIf(chromiumFile === undefined)('the live check', { retry }, () => {
   }
 
   test('verifies a head that turns as requested, and shows each step with its frame', async () => {
-    const demo = await pageWith(await filmOf());
+    const demo = await pageWith(await videoOf());
     const body = await check(demo);
     expect(body).toMatchObject({ live: true, live_reasons: [], verified: true });
     expect(body.frames.length).toBeLessThanOrEqual(16);
@@ -113,7 +114,7 @@ describe.skipIf(chromiumFile === undefined)('the live check', { retry }, () => {
   });
 
   test('does not verify a photo, says what to do, and switches the camera off', async () => {
-    const demo = await pageWith(await filmOf(surfaces.flat()));
+    const demo = await pageWith(await videoOf(surfaces.flat()));
     const body = await check(demo);
     expect(body).toMatchObject({ match: true, live: false, verified: false });
     expect(body.live_reasons).toContain('step_missing');

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { demoPath } from './support/demo-page.ts';
 import { chromiumFile, Session } from './support/session.ts';
 
-/** The key and the photos go only to this server, and none of them is stored. */
+/** Tests that the key and the photos are sent only to this server, and are not stored. */
 
 describe.skipIf(chromiumFile === undefined)('the page', () => {
   const session = new Session();
@@ -53,7 +53,7 @@ describe.skipIf(chromiumFile === undefined)('the page', () => {
       const all = performance.getEntriesByType('resource') as PerformanceResourceTiming[];
       const others = all.filter(({ name }) => !name.includes('?sample='));
       return {
-        // Module scripts have run by then.
+        // Module scripts have run at this time.
         ready_ms: Math.round(page!.domContentLoadedEventEnd),
         received: others.reduce((sum, { transferSize }) => sum + transferSize, page!.transferSize),
       };
@@ -64,7 +64,7 @@ describe.skipIf(chromiumFile === undefined)('the page', () => {
     expect(received).toBeLessThanOrEqual(60_000);
   });
 
-  /** Shows that the policy is in force; test/server/docs.test.ts checks its text. */
+  /** Checks that the browser applies the policy; test/server/docs.test.ts checks its text. */
   test('sends nothing to other origins', async () => {
     const demo = await session.open();
     const violated = demo.page.waitForEvent('console', (message) => message.text().startsWith('policy: '));

@@ -6,7 +6,7 @@ import { TestServer } from '../../server/support/server.ts';
 import { type DemoPage, jpeg } from './support/demo-page.ts';
 import { chromiumFile, Session } from './support/session.ts';
 
-/** Every error is shown in the server's own words, next to its control, with a way to continue. */
+/** Tests that every error is shown in the server's own words, next to its control, with a way to continue. */
 
 const retry = (demo: DemoPage) => demo.page.getByRole('button', { name: /^Try again/ });
 const isInvalid = (demo: DemoPage, label: string) =>
@@ -18,8 +18,8 @@ describe.skipIf(chromiumFile === undefined)('an error on the page', () => {
   const large = 'The maximum is 1.0 MB for a photo. Choose a smaller photo.';
   test.each([
     ['without photos and key', '', [...Array(2).fill('Choose a photo first.'), 'Enter the API key first.']],
-    ['with too large a photo', 'fm_x', [large]],
-  ])('is shown without a request %s: the page names what is missing', async (_what, key, words) => {
+    ['with a photo that is too large', 'fm_x', [large]],
+  ])('is shown without sending a request %s', async (_what, key, words) => {
     const demo = await session.open({ key });
     if (key !== '') {
       await demo.give(1, jpeg(Buffer.alloc(1_000_001, Buffer.from([0xff, 0xd8, 0xff]))));
@@ -49,7 +49,7 @@ describe.skipIf(chromiumFile === undefined)('an error on the page', () => {
 
   test.each([
     ['a HEIC photo', '\0\0\0\x18ftypheic\0\0\0\0mif1heic', 'It is a HEIC photo, the usual format of iPhones'],
-    ['a text', 'Dear Sir or Madam,\n'.repeat(9), 'Choose another file.'],
+    ['a text file', 'Dear Sir or Madam,\n'.repeat(9), 'Choose another file.'],
   ])('is shown for %s as soon as it is chosen', async (_what, bytes, advice) => {
     const demo = await session.open();
     await demo.give(2, jpeg(Buffer.from(bytes, 'latin1'), 'x.jpg'));
@@ -120,7 +120,7 @@ describe.skipIf(chromiumFile === undefined)('an error on the page', () => {
 describe.skipIf(chromiumFile === undefined)('a server with other settings', () => {
   const session = new Session({ until: 'listening' });
 
-  test('reports that it is not ready yet, and gets the request again', async () => {
+  test('reports that it is not ready yet, and then responds to the repeated request', async () => {
     const server = await TestServer.forTest({ gate: 'closed', until: 'listening' });
     const demo = await session.openWithPhotos({ server });
     expect(await demo.compare()).toMatchObject({ status: 503, code: 'not_ready' });
@@ -142,7 +142,7 @@ describe.skipIf(chromiumFile === undefined)('a server with other settings', () =
   });
 
   test.skipIf(!hasOpenssl)('is a secure context with TLS, and compares', async () => {
-    // No browser knows the certificate, so the test makes this one trust it.
+    // The certificate is self-signed, so the test makes the browser trust it.
     const { server } = await TestServer.startTls();
     const demo = await session.openWithPhotos({ server, key: server.key, ignoreHTTPSErrors: true });
     expect(await demo.compare()).toMatchObject({ match: true });

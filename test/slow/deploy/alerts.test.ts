@@ -8,7 +8,7 @@ import { metricName, metricTable } from '../../../src/telemetry/metric-table.ts'
 import { TestServer } from '../../server/support/server.ts';
 import { newFolder } from '../../support/folder.ts';
 
-/** The rules of deploy/prometheus: each alert has a runbook, and is shown to fire and to stay silent. */
+/** Tests the rules of deploy/prometheus: each alert has a runbook, and a test that it fires and stays silent. */
 
 const deployed = (file: string) => readFileSync(projectPath(`deploy/${file}`), 'utf8');
 
@@ -34,18 +34,20 @@ const queries = [
   ...dashboard.annotations.list,
 ].map(({ expr }) => expr.replaceAll('$__rate_interval', '5m'));
 
-/** The system's promtool, or the one that set-up unpacked; if there is neither, undefined with a message. */
+/** The system's promtool, or the one that setup unpacked. If there is none, prints a message and is undefined. */
 const promtool = ['promtool', projectPath('.cache/promtool/usr/bin/promtool')].find(
   (program) => spawnSync(program, ['--version']).status === 0,
 );
 
 if (promtool === undefined) {
-  process.stderr.write('There is no promtool (Debian package prometheus): what it checks is skipped\n');
+  process.stderr.write(
+    'Skipped tests that need promtool, which is not installed (Debian package prometheus)\n',
+  );
 }
 
 const names = alerts.map(({ alert }) => alert!);
 
-test.each(alerts)('gives $alert a severity, a summary and a link to its runbook', (rule) => {
+test.each(alerts)('$alert has a severity, a summary and a link to its runbook', (rule) => {
   expect(['warning', 'critical']).toContain(rule.labels?.severity);
   expect(rule.annotations?.summary).toBeTruthy();
   expect(rule.annotations!.runbook).toBe(`docs/monitoring.md#${rule.alert!.toLowerCase()}`);
@@ -81,12 +83,12 @@ describe.skipIf(promtool === undefined)('promtool', () => {
     expect(run('check', 'config', 'prometheus.yml')).toMatchObject({ status: 0 });
   });
 
-  test('makes every alert fire when it should, and only then', () => {
+  test('confirms that every alert fires when it should, and only then', () => {
     const { status, output } = run('test', 'rules', 'alerts.test.yml');
     expect([status, output]).toEqual([0, expect.stringContaining('SUCCESS')]);
   });
 
-  test('reads every expression of the dashboard', () => {
+  test('accepts every expression of the dashboard', () => {
     const asRules = queries.map((expr, at) => ({ record: `query:${at}`, expr }));
     const file = join(folder, 'dashboard.yml');
     writeFileSync(file, JSON.stringify({ groups: [{ name: 'dashboard', rules: asRules }] }));

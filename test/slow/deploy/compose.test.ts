@@ -7,7 +7,7 @@ import { parse } from 'yaml';
 import { projectPath } from '../../../src/config/paths.ts';
 import { newFolder } from '../../support/folder.ts';
 
-/** The entry point of compose.yaml in the repository's root, run unchanged with the program of this clone. */
+/** Runs the entry point of the root's compose.yaml unchanged, with the program of this clone. */
 test('prints a key once on docker compose up, and serves the demo page and requests with it', async () => {
   const { facematch } = parse(readFileSync(projectPath('compose.yaml'), 'utf8')).services;
   const folder = newFolder();

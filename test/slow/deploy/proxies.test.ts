@@ -15,7 +15,7 @@ import { redisInstalled } from '../../server/support/redis.ts';
 import { TestServer } from '../../server/support/server.ts';
 import { newFolder } from '../../support/folder.ts';
 
-/** The sample proxy configurations of deploy/, with the real programs. Debian has both. */
+/** Tests the sample proxy configurations of deploy/ with the real programs. */
 
 const { freePorts, startProgram } = await import(projectPath('test/support/programs.mjs'));
 const nginx = await import(projectPath('test/support/nginx.mjs'));
@@ -30,15 +30,15 @@ type Changes = readonly (readonly [string, string])[];
 type Behind = readonly Pick<TestServer, 'port' | 'adminOrigin'>[];
 
 /**
- * Runs deploy/nginx.conf; pages of one origin are allowed. With `ca` it uses TLS to the servers and trusts
- * certificates of that CA.
+ * Runs deploy/nginx.conf with one allowed page origin. With `ca`, it uses TLS to the servers and trusts certificates
+ * of that CA.
  */
 function startNginx(servers: Behind, changes: Changes = [], ca?: string) {
   const ports = servers.map(({ port }) => port);
   return nginx.startNginx({ folder: newFolder(), pair, servers: ports, ca, changes: [cors, ...changes] });
 }
 
-/** Runs deploy/Caddyfile; address, certificate and servers are replaced by those of the test. */
+/** Runs deploy/Caddyfile with the test's host, certificate and servers. */
 async function startCaddy(servers: Behind, changes: Changes = []) {
   const [port] = await freePorts(1);
   const folder = newFolder();
@@ -48,18 +48,18 @@ async function startCaddy(servers: Behind, changes: Changes = []) {
     ['facematch.example {', `https://localhost:${port} {`],
     ['# tls /etc/facematch/tls.crt /etc/facematch/tls.key', `tls ${pair.cert} ${pair.key}`],
     ['to 127.0.0.1:8080', `to ${to}`],
-    // Otherwise it would also listen on port 80, to redirect browsers.
+    // Otherwise Caddy would also listen on port 80, to redirect browsers.
     ['# admin off', 'admin off\n\tauto_https disable_redirects'],
     ...changes,
   ]);
   writeFileSync(file, text);
-  // It reports its startup on standard error.
+  // Caddy reports its startup on standard error.
   const args = ['-c', 'exec caddy "$@" 2>&1', 'sh', 'run', '--config', file, '--adapter', 'caddyfile'];
   const ready = /serving initial configuration/;
   return { port, ...(await startProgram('sh', args, { ready, env: { HOME: folder } })) };
 }
 
-/** Runs deploy/haproxy.cfg, as above. */
+/** Runs deploy/haproxy.cfg with the test's ports, certificate and servers. */
 async function startHaproxy(servers: Behind, changes: Changes = [], ca?: string) {
   const [port] = await freePorts(1);
   const folder = newFolder();
@@ -86,7 +86,7 @@ async function startHaproxy(servers: Behind, changes: Changes = [], ca?: string)
 const MiB = 1024 * 1024;
 const body = photoForm();
 const cors = ['# https://app.example $http_origin;', 'https://app.example $http_origin;'] as const;
-/** Members of every rejection for lack of capacity. */
+/** Headers of every rejection for lack of capacity. */
 const lastingHeaders = [
   'content-type',
   'cache-control',
@@ -130,10 +130,10 @@ const zeros = (bytes: number): Sent => ({ body: Buffer.alloc(bytes) });
 const asJson = { 'content-type': 'application/json' };
 const asPage = { origin: 'https://app.example' };
 const config = readConfig({});
-/** The largest body that the server accepts with default settings. */
-const largestJson = jsonLimit(config);
+/** Maximum body size that the server accepts with default settings. */
+const maxJsonBytes = jsonLimit(config);
 
-/** Two servers with the same key; the first can hold its workers. */
+/** Starts two servers with the same key; the first has a gate for its workers. */
 async function pairOfServers() {
   const env = {
     FACEMATCH_TRUSTED_HOPS: '1',
@@ -161,7 +161,7 @@ describe.skipIf(!hasNginx || !hasOpenssl)('nginx with the sample', () => {
     const { first, key } = servers;
     const rejected = () => first.metric('facematch_rejections_total{reason="load",code="overloaded"}');
     first.gate.close();
-    // Its only worker is held, and its queue is full.
+    // The only worker of the first server waits at the gate, and the queue is full.
     const waiting = post(first, key);
     await first.metricBecomes('facematch_workers_busy', 1);
     const before = await rejected();
@@ -171,11 +171,11 @@ describe.skipIf(!hasNginx || !hasOpenssl)('nginx with the sample', () => {
     await waiting;
   });
 
-  test('rejects a body beyond its limit like the server', async () => {
+  test('rejects a body above its limit like the server', async () => {
     const large = { body: Buffer.alloc(28 * MiB), headers: { ...asPage, 'x-request-id': 'mine' } };
     const ours = await post(servers.second, servers.key, large);
     const rejected = await post(proxy.port, servers.key, large);
-    // The proxy does not know how much arrived.
+    // The proxy does not know how many bytes arrived.
     const { detail, ...others } = ours.body;
     expect(detail).toContain(String(large.body.length));
     expect(rejected).toMatchObject({ status: 413, body: others });
@@ -184,16 +184,16 @@ describe.skipIf(!hasNginx || !hasOpenssl)('nginx with the sample', () => {
       expect([name, rejected.headers[name]]).toEqual([name, ours.headers[name]]);
   });
 
-  test("accepts the server's largest bodies, and one byte more for the server to reject", async () => {
+  test("forwards bodies of the server's maximum size, and one byte more, which the server rejects", async () => {
     for (const [size, headers, code] of [
       [config.max_body_bytes, {}, 'invalid_multipart'],
       [config.max_body_bytes + 1, {}, 'body_too_large'],
-      [largestJson, asJson, 'invalid_json'],
-      [largestJson + 1, asJson, 'body_too_large'],
+      [maxJsonBytes, asJson, 'invalid_json'],
+      [maxJsonBytes + 1, asJson, 'body_too_large'],
     ] as const) {
       const response = await post(proxy.port, servers.key, { ...zeros(size), headers });
       expect([size, response.body.code]).toEqual([size, code]);
-      // The server responded, because the response has the key's rate limit.
+      // The key's rate limit shows that the server responded.
       expect(response.headers).toHaveProperty('ratelimit');
     }
   });
@@ -206,14 +206,14 @@ describe.skipIf(!hasNginx || !hasOpenssl)('nginx with the sample', () => {
   });
 
   test.each([
-    ['a head that it cannot read', 'GET / HTTP/1.1\r\nHost : x\r\n\r\n', 400],
+    ['malformed headers', 'GET / HTTP/1.1\r\nHost : x\r\n\r\n', 400],
     ['no path', 'GET\r\n\r\n', 400],
-    ['a field of 20 KiB', `GET / HTTP/1.1\r\nHost: x\r\nX: ${'x'.repeat(20 * 1024)}\r\n\r\n`, 400],
-    ['an address that is too long', `GET /${'x'.repeat(20 * 1024)} HTTP/1.1\r\nHost: x\r\n\r\n`, 414],
+    ['a header of 20 KiB', `GET / HTTP/1.1\r\nHost: x\r\nX: ${'x'.repeat(20 * 1024)}\r\n\r\n`, 400],
+    ['a URL that is too long', `GET /${'x'.repeat(20 * 1024)} HTTP/1.1\r\nHost: x\r\n\r\n`, 414],
     ['TRACE', 'TRACE / HTTP/1.1\r\nHost: x\r\n\r\n', 405],
-    ['another coding', 'POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip\r\n\r\n', 501],
+    ['an unsupported transfer coding', 'POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip\r\n\r\n', 501],
     ['another HTTP', 'GET / HTTP/3.0\r\nHost: x\r\n\r\n', 505],
-    ['its own address for this', 'GET /facematch-problem HTTP/1.1\r\nHost: x\r\n\r\n', 404],
+    ["a request for its problem page's path", 'GET /facematch-problem HTTP/1.1\r\nHost: x\r\n\r\n', 404],
   ])('responds with a JSON problem for %s', async (_what, sent, status) => {
     const client = new RawClient(await connectTls(proxy.port, { servername: 'localhost' }));
     client.write(sent);
@@ -228,13 +228,13 @@ describe.skipIf(!hasNginx || !hasOpenssl)('nginx with the sample', () => {
     expect(response.headers.get('strict-transport-security')).toContain('max-age=');
   });
 
-  test('buffers a slow sender: the server gets nothing until the body is complete', async () => {
+  test('buffers the body of a slow sender, so that the server gets nothing until it is complete', async () => {
     const client = new RawClient(await connectTls(proxy.port, { servername: 'localhost' }));
     const received = () =>
       Promise.all([servers.first, servers.second].map((one) => one.metric('facematch_upload_memory_bytes')));
     client.write(servers.first.lengthHeaders(body.length));
     client.write(body.subarray(0, 50_000));
-    // Later connections have been served meanwhile.
+    // Later connections were served in the meantime.
     expect((await post(proxy.port, servers.key)).status).toBe(200);
     expect(await received()).toEqual([0, 0]);
     client.write(body.subarray(50_000));
@@ -285,12 +285,12 @@ interface Sample {
   name: string;
   has: boolean;
   start: (servers: Behind, changes: Changes) => Promise<{ port: number; stop(): Promise<void> }>;
-  /** Makes it wait for 2 s only. */
+  /** Change that makes the proxy wait only 2 s. */
   late: Changes[number];
-  /** Makes it allow one connection per IP address. */
+  /** Change that makes the proxy allow one connection per IP address. */
   crowded?: Changes[number];
-  /** Responses that clients may get when one of two servers has gone. */
-  gone: readonly number[];
+  /** Responses that clients may get after one of two servers has stopped. */
+  afterStop: readonly number[];
 }
 
 const samples: readonly Sample[] = [
@@ -300,15 +300,15 @@ const samples: readonly Sample[] = [
     start: startNginx,
     late: ['proxy_read_timeout 15s;', 'proxy_read_timeout 2s;'],
     crowded: ['limit_conn facematch_clients 64;', 'limit_conn facematch_clients 1;'],
-    gone: [200],
+    afterStop: [200],
   },
   {
     name: 'Caddy',
     has: hasCaddy,
     start: startCaddy,
     late: ['response_header_timeout 15s', 'response_header_timeout 2s'],
-    // It checks the servers every other second, and cannot resend a body.
-    gone: [200, 503],
+    // Caddy checks the servers every two seconds, and cannot resend a body.
+    afterStop: [200, 503],
   },
   {
     name: 'HAProxy',
@@ -316,17 +316,16 @@ const samples: readonly Sample[] = [
     start: startHaproxy,
     late: ['timeout server 15s', 'timeout server 2s'],
     crowded: ['sc_conn_cur(0) gt 64', 'sc_conn_cur(0) gt 1'],
-    gone: [200],
+    afterStop: [200],
   },
 ];
 const ask = { headers: { ...asPage, 'x-request-id': 'mine' } };
 
 test.for(samples)(
-  'serves matches over TLS, forwards rejections, counts clients by IP address, and skips a server that has gone: $name',
-  async ({ has, start, gone }, { skip }) => {
+  'serves matches over TLS, forwards rejections, counts clients by IP address, and skips a stopped server: $name',
+  async ({ has, start, afterStop }, { skip }) => {
     skip(!has || !hasOpenssl);
     const servers = await pairOfServers();
-    // Runs the configurations below this folder.
     onTestFinished(servers.stop);
     const proxy = await start([servers.first, servers.second], []);
     onTestFinished(() => proxy.stop());
@@ -339,12 +338,12 @@ test.for(samples)(
 
     for (const [size, headers, code] of [
       [28 * MiB, {}, 'body_too_large'],
-      [largestJson, asJson, 'invalid_json'],
+      [maxJsonBytes, asJson, 'invalid_json'],
     ] as const) {
       const rejected = await post(port, servers.key, { ...zeros(size), headers: { ...headers, ...asPage } });
       expectProblemOf(rejected, code);
     }
-    // Whatever the client claims: the proxy appends 127.0.0.1, which is counted, and no other address.
+    // The proxy appends 127.0.0.1, and only this IP address is counted, whatever the client sent.
     const heard = new Set<number>();
     const tryKey = (from: string) => ({ headers: { 'x-forwarded-for': from } });
     for (let count = 0; count < 12; count++)
@@ -356,11 +355,11 @@ test.for(samples)(
     const after: number[] = [];
     while (after.slice(-8).filter((status) => status === 200).length < 8)
       after.push((await post(port, servers.key)).status);
-    expect(after.filter((status) => !gone.includes(status))).toEqual([]);
+    expect(after.filter((status) => !afterStop.includes(status))).toEqual([]);
   },
 );
 
-test.for(samples)('responds to pages itself if no server is up, or none responds: $name', async (...row) => {
+test.for(samples)('responds to pages itself if no server is up or responds: $name', async (...row) => {
   const [{ has, start, late }, { skip }] = row;
   skip(!has || !hasOpenssl);
   const env = { FACEMATCH_TRUSTED_HOPS: '1', FACEMATCH_CORS_ORIGINS: asPage.origin };
@@ -377,7 +376,7 @@ test.for(samples)('responds to pages itself if no server is up, or none responds
     'retry-after': '1',
     'access-control-expose-headers': own.headers['access-control-expose-headers'],
   });
-  // An id that could break out of the JSON is rejected, whichever of several is used.
+  // A request id that could break out of the JSON is replaced, whichever of several headers is used.
   const headers = { origin: 'https://other.example', 'x-request-id': ['"', 'mine', '"'] };
   const otherSite = await post(proxy.port, server.key, { headers });
   expect(otherSite.body.request_id).toMatch(/^[0-9a-f-]{32,36}$/);
@@ -385,7 +384,7 @@ test.for(samples)('responds to pages itself if no server is up, or none responds
 });
 
 test.for(samples.filter(({ crowded }) => crowded))(
-  'tells pages that there are too many connections: $name',
+  'reports too many connections to pages: $name',
   async ({ has, start, crowded }, { skip }) => {
     skip(!has || !hasOpenssl);
     const server = await TestServer.forTest();
@@ -401,7 +400,7 @@ test.for(samples.filter(({ crowded }) => crowded))(
   },
 );
 
-/** The example of docs/replicas.md on a small scale. */
+/** Runs the example of docs/replicas.md on a small scale. */
 test.skipIf(!redisInstalled || !hasNginx)(
   'keeps one limit for three replicas behind nginx, and loses no request when one or Redis is killed, or all are replaced',
   async () => {

@@ -22,12 +22,12 @@ const valuesOf = (name: string) =>
 const tool = (name: string) => spawnSync(name, ['--version']).error === undefined;
 const analyze = (...args: string[]) => spawnSync('systemd-analyze', args, { encoding: 'utf8' });
 const hasSystemd = tool('systemd-analyze');
-if (!hasSystemd) process.stderr.write('Nobody judges the unit file: systemd-analyze is not there\n');
+if (!hasSystemd) process.stderr.write('The unit file is not checked: systemd-analyze is not installed\n');
 const hasStrace = tool('strace');
-if (!hasStrace) process.stderr.write('The filter of system calls is not tried: strace is not there\n');
+if (!hasStrace) process.stderr.write('The filter of system calls is not tested: strace is not installed\n');
 
 describe('the unit', () => {
-  test('runs the program that set-up built, with known settings', () => {
+  test('runs the program that setup built, with known settings', () => {
     const [start] = valuesOf('ExecStart');
     const [home] = valuesOf('WorkingDirectory');
     const { scripts } = JSON.parse(readFileSync(projectPath('package.json'), 'utf8'));
@@ -40,7 +40,7 @@ describe('the unit', () => {
     expect(readConfig(env).keys_file).toBe('/etc/facematch/keys.json');
   });
 
-  test('takes at most a share of the memory, and accepts connections from this machine only, as documented', () => {
+  test('limits its memory, and accepts connections from this machine only, as documented', () => {
     const limits = ['MemoryMax', 'IPAddressDeny', 'IPAddressAllow'].flatMap(valuesOf);
     expect(limits).toEqual(['80%', 'any', 'localhost']);
     const page = readFileSync(projectPath('docs/deployment.md'), 'utf8');
@@ -52,7 +52,7 @@ describe('the unit', () => {
   });
 
   test.skipIf(!hasSystemd)("passes systemd's verification", () => {
-    // Status 0 and no output, because unknown settings are only reported.
+    // Checks the output too, because unknown settings do not change the status.
     expect(analyze('verify', unit)).toMatchObject({ status: 0, stderr: '' });
   });
 
@@ -64,15 +64,17 @@ describe('the unit', () => {
 });
 
 const { PATH } = await import(projectPath('test/support/nginx.mjs'));
-/** True if machine.sh can run: as root, with namespaces, and a Node that other users may run. */
+/** machine.sh needs root, namespaces, and a Node that other users may run. */
 const machine = fileURLToPath(new URL('../../server/support/machine.sh', import.meta.url));
 const asOther = ['--reuid', '65534', '--clear-groups', process.execPath, '--version'];
 const hasMachine =
   spawnSync('unshare', ['--mount', '--net', '--pid', '--fork', 'setpriv', ...asOther]).status === 0;
-if (!hasMachine) process.stderr.write('The blocks of docs/deployment.md are not run: that needs root\n');
+if (!hasMachine)
+  process.stderr.write('The code blocks of docs/deployment.md are not run, because that needs root\n');
 
 const hasLogrotate = spawnSync('logrotate', ['--version'], { env: { PATH } }).status === 0;
-if (!hasLogrotate) process.stderr.write('The audit log is not rotated: logrotate is not there\n');
+if (!hasLogrotate)
+  process.stderr.write('Rotation of the audit log is not tested: logrotate is not installed\n');
 
 interface Block {
   heading: string;
@@ -91,7 +93,9 @@ function blocksOf(page: string): Block[] {
   );
 }
 
-/** Skipped here, because its packages come from a registry. deploy/release/prove.mjs has one. */
+/**
+ * Heading of the section that is skipped, because its packages come from a registry. deploy/release/prove.mjs tests it.
+ */
 const packagesHeading = 'From packages, without a compiler';
 
 const ready =
@@ -99,17 +103,17 @@ const ready =
 
 const photo = 'node_modules/@vladmandic/face-api/demo/sample1.jpg';
 
-/** Steps that a reader takes with a code block. */
+/** Returns the shell commands for a code block of the page. */
 function typed({ heading, kind, code }: Block): string {
-  // The file that `systemctl edit facematch` opens.
+  // Writes the file that `systemctl edit facematch` opens.
   if (kind === 'ini')
     return `mkdir $etc/facematch.service.d
 cat >$etc/facematch.service.d/override.conf <<'INI'\n${code}INI\nsudo systemctl restart facematch\n${ready}\n`;
-  // Labelled pairs that the reader provides.
+  // The reader provides the labelled pairs.
   if (code.includes('PAIRS.tsv'))
     return `mkdir DIR && cp ${photo} DIR/a.jpg && printf 'image1\\timage2\\tsame\\na.jpg\\ta.jpg\\t1\\n' >PAIRS.tsv\n${code}`;
   if (heading !== 'From a clone') return code;
-  // The last line runs until it is stopped.
+  // The last line runs until it is killed.
   return `${code.replace(/serve\n$/, 'serve &\n')}${ready}\nkill $!\nwait $!\n`;
 }
 
@@ -117,7 +121,7 @@ const matched = `${ready}
 curl -sS -H "x-api-key: $KEY" -F image1=@${photo} -F image2=@${photo} http://127.0.0.1:8080/API/v1.0/face/match/upload >>answers
 echo >>answers`;
 
-/** A line is written shortly after its response, and a signal is handled a moment after it was sent. */
+/** Waits for a condition, because log lines are written after the response, and signals are handled later. */
 const until = (condition: string) => `timeout 10 bash -c 'until ${condition}; do sleep 0.02; done'`;
 
 test.skipIf(!hasMachine || !hasLogrotate)(
@@ -128,7 +132,7 @@ test.skipIf(!hasMachine || !hasLogrotate)(
     const blocks = blocksOf('docs/deployment.md').filter(({ heading }) => heading !== packagesHeading);
     expect(blocks.length).toBeGreaterThan(7);
     const rotate = blocksOf('docs/privacy.md').find(({ code }) => code.includes('postrotate'))!.code;
-    // An error response of the server is a failure of the documented command.
+    // A documented command fails if the server returns an error response.
     const script = `curl() { command curl --fail-with-body "$@"; }
 ${blocks.map(typed).join('')}
 cd $folder/clone
@@ -157,8 +161,7 @@ sed 's/^/answer /' answers
     const idsOf = (word: string) => linesWith(word).map((line) => JSON.parse(line).request_id);
     const [first, ...later] = idsOf('answer');
     expect(later).toHaveLength(2);
-    // The first decision is in the file that was moved away, and those after it in the new one, also after a
-    // restart.
+    // The first decision is in the file that was moved; later ones are in the new file, also after a restart.
     expect([idsOf('old'), idsOf('new')]).toEqual([[first], later]);
     expect(linesWith('file')).toEqual([
       'facematch 700 /var/log/facematch',
@@ -168,7 +171,7 @@ sed 's/^/answer /' answers
   },
 );
 
-/** Names of a group and of the groups in it. */
+/** Returns the system calls of a group, including those of its subgroups. */
 function callsOf(group: string): string[] {
   const { stdout } = analyze('syscall-filter', group);
   const names = stdout.match(/(?<=^ +)@?[a-z_][\w-]*$/gm) ?? [];
@@ -176,8 +179,8 @@ function callsOf(group: string): string[] {
 }
 
 /**
- * System calls that SystemCallFilter excludes: its first line allows some; further lines with a tilde remove,
- * others add.
+ * Returns the system calls that SystemCallFilter excludes. Its first line allows some; further lines add some or,
+ * with a tilde, remove some.
  */
 function deniedCalls(): string[] {
   const allowed = new Set<string>();
@@ -190,7 +193,7 @@ function deniedCalls(): string[] {
   return callsOf('@known').filter((call) => !allowed.has(call) && !beforehand.includes(call));
 }
 
-/** systemd starts the program with it, before the filter is in force for the program itself. */
+/** systemd uses these calls to start the program, before the filter applies to it. */
 const beforehand = ['execve'];
 
 test.skipIf(!hasSystemd || !hasStrace)(
@@ -201,7 +204,7 @@ test.skipIf(!hasSystemd || !hasStrace)(
     const denied = deniedCalls()
       .map((call) => `?${call}`)
       .join();
-    // Emulates SystemCallErrorNumber: the call does not reach the kernel, and the caller gets EPERM.
+    // Emulates SystemCallErrorNumber: the kernel does not run the call, and the caller gets EPERM.
     const inject = ['-e', `trace=${denied}`, '-e', `inject=${denied}:error=EPERM`];
     const filter = ['strace', '-D', '-f', '-qq', '--seccomp-bpf', '-o', trace, ...inject];
     const server = await TestServer.start({ under: filter, env: { FACEMATCH_WORKERS: '2' } }, home);

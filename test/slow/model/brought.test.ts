@@ -11,7 +11,7 @@ import { type Kind, smallEmbedder, smallEmbedderPack } from '../../fixtures/nets
 import { run } from '../../server/support/cli.ts';
 import { newFolder } from '../../support/folder.ts';
 
-/** Packs whose nets are files of the user, and nets of other packs. */
+/** Tests packs that contain the user's own nets and nets of other packs. */
 
 const folder = newFolder();
 
@@ -19,14 +19,14 @@ const brought = join(folder, 'brought.onnx');
 writeFileSync(brought, smallEmbedder());
 const silent = (): void => {};
 
-/** A separate pack for each test, with only its manifest. */
+/** A pack for each test, which has only a manifest. */
 let pack: string;
 beforeEach(() => {
   pack = smallEmbedderPack(folder);
   for (const file of readdirSync(pack)) if (file !== 'manifest.json') rmSync(join(pack, file));
 });
 
-describe("preparing a pack of the user's nets and shared nets", () => {
+describe("preparing a pack of the user's nets and of another pack's nets", () => {
   test('collects all models and does not change the other pack', async () => {
     const lines: string[] = [];
     expect(await preparePack(pack, (line) => lines.push(line), { embedder: brought })).toBe('prepared');
@@ -53,11 +53,11 @@ describe("preparing a pack of the user's nets and shared nets", () => {
 
   test.each<[string, (file: string) => void, RegExp]>([
     [
-      'is another',
+      'has another hash',
       (file) => writeFileSync(file, 'another'),
       /other\.onnx has the SHA-256 [0-9a-f]{64}, but the manifest expects [0-9a-f]{64}: the file is not models\/sface\.onnx of a project at 1/,
     ],
-    ['is not there', (file) => rmSync(file, { force: true }), /reading .*other\.onnx \(ENOENT\)/],
+    ['is missing', (file) => rmSync(file, { force: true }), /reading .*other\.onnx \(ENOENT\)/],
   ])('writes nothing when the file %s', async (_what, make, message) => {
     const other = join(folder, 'other.onnx');
     make(other);
@@ -67,12 +67,12 @@ describe("preparing a pack of the user's nets and shared nets", () => {
 
   test.each<[string, (draft: Manifest) => unknown, RegExp]>([
     [
-      'has another net by now',
+      'has changed',
       ({ detector }) => Object.assign(detector, { sha256: sha256(Buffer.from('an older detector')) }),
       /^The detector of the pack default has SHA-256 .* that pack has changed\. Take its member "detector" over/,
     ],
     [
-      'is not there',
+      'is missing',
       ({ landmarks }) => Object.assign(landmarks, { from: { pack: 'no-such-pack' } }),
       /^There is no model pack in .*no-such-pack/,
     ],
@@ -108,8 +108,8 @@ describe('the prepare command', () => {
 });
 
 /**
- * Tests each kind of embedder with a small net that gives one face one direction, whatever its input scaling:
- * docs/packs.md lists them. Their real files are not available everywhere.
+ * Tests each kind of embedder that docs/packs.md lists. The real files are not available everywhere, so the tests use
+ * a small net whose embedding of a face has the same direction for every kind.
  */
 
 const photo = await smallSample(1, 960);
@@ -119,10 +119,10 @@ const analysed = (pack: string) => loadPack(pack, readManifest(pack)).analyse(pa
 function embeddingsOf(kind: Kind): Float32Array[] {
   const { channels = 'rgb', mean = [0, 0, 0], scale = 1, dimensions = 128 } = kind;
   const same = mean.every((one) => one === mean[0]);
-  const fed = { channels, mean: same ? mean[0] : mean, scale, dimensions };
-  const result = analysed(smallEmbedderPack(folder, fed, smallEmbedder(kind)));
+  const input = { channels, mean: same ? mean[0] : mean, scale, dimensions };
+  const result = analysed(smallEmbedderPack(folder, input, smallEmbedder(kind)));
   if (!result.ok) throw new Error(JSON.stringify(result));
-  // Without a cohort similarities are cosines.
+  // Without a cohort, similarities are cosines.
   expect(result.image.faces.every(({ cohort_score }) => cohort_score === 0)).toBe(true);
   return result.image.faces.map(({ embedding }) => embedding);
 }
@@ -140,7 +140,7 @@ const kinds: [name: string, kind: Kind][] = [
   ['weights of half precision', { halves: 'weights', batch: 'open' }],
 ];
 
-test.each(kinds)('gives the same face the same direction with %s', (_what, kind) => {
+test.each(kinds)('returns the same direction for the same face with %s', (_what, kind) => {
   const expected = embeddingsOf({ dimensions: kind.dimensions ?? 128 });
   const actual = embeddingsOf(kind);
   expect(actual.length).toBe(3);
@@ -150,7 +150,7 @@ test.each(kinds)('gives the same face the same direction with %s', (_what, kind)
   }
 });
 
-test('gives another direction with a wrong channel order or scale', () => {
+test('returns another direction with a wrong channel order or scale', () => {
   const [expected] = embeddingsOf({});
   const wrong = analysed(smallEmbedderPack(folder, { channels: 'bgr' }));
   if (!wrong.ok) throw new Error(JSON.stringify(wrong));

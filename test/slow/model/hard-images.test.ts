@@ -4,8 +4,8 @@ import { projectPath } from '../../../src/config/paths.ts';
 import { sharedFolder } from '../../fixtures/images.ts';
 
 /**
- * The goals for hard images, measured by bench/hard-images.mjs with every eighth face for the variants: the
- * samples always, images of ../shared if they exist. There is no goal for people next to a larger one.
+ * Tests the goals for hard images, as measured by bench/hard-images.mjs with every eighth face for the variants. Uses
+ * the sample photos, and images of ../shared if they exist. There is no goal for people next to a larger one.
  */
 
 interface Count {
@@ -26,24 +26,23 @@ const modes = ['fast', 'balance'] as const;
 interface Goal {
   what: string;
   /**
-   * Names of the rows that are counted together; `asked` restricts them to rows that are, or are not,
-   * requested.
+   * Pattern for the names of the rows that are counted together; `asked` restricts them to required or other rows.
    */
   rows: RegExp;
   asked?: boolean;
-  /** Minimum share of the faces that is found, in both modes or in each. */
+  /** Minimum share of the faces that must be found, in both modes or for each mode. */
   share: number | Record<(typeof modes)[number], number>;
-  /** The share is rounded down to whole faces. */
+  /** Whether the share is rounded down to whole faces. */
   rounded?: true;
-  /** No other face may be found. */
+  /** Whether no other face may be found. */
   alone?: true;
-  /** The pass that finds some of them. */
+  /** A pass that must find some of the faces. */
   step?: string;
 }
 
 const goals: Goal[] = [
   { what: 'all people in the sample photos', rows: /^sample photos$/, share: 1, alone: true },
-  // A rotated face that the first pass takes for upright prevents the fallback for the others of its photo.
+  // If the first pass considers a rotated face upright, the other faces of its photo are not searched for.
   { what: 'people in photos turned by 90°', rows: /^sample photos, .* 90°/, share: 0.8, alone: true },
   { what: 'people in photos turned by 180°', rows: /^sample photos, .* 180°/, share: 0.8, alone: true },
   { what: 'people in photos turned by 270°', rows: /^sample photos, .* 270°/, share: 0.8, alone: true },
@@ -52,7 +51,7 @@ const goals: Goal[] = [
   { what: 'shrunk people', rows: /people.*shrunk/, share: 1, step: 'primary' },
   { what: 'dark people', rows: /people.*[^°], darkened/, share: 0.8, step: 'enhanced' },
   { what: 'pale people', rows: /people.*[^°], pale/, share: 0.8, step: 'enhanced' },
-  { what: 'close cuts', rows: /people.*close-up, 0\.(8|65)/, share: 0.8, step: 'padded' },
+  { what: 'tight close-ups', rows: /people.*close-up, 0\.(8|65)/, share: 0.8, step: 'padded' },
   { what: 'turned and dark or pale', rows: /people.*°, (darkened|pale)/, share: 0.8, step: 'enhanced' },
 ];
 
@@ -62,7 +61,7 @@ const sharedGoals: Goal[] = [
   { what: 'rotated, shrunk, dark and coarse portraits', ...portraits, asked: true, rounded: true },
   { what: 'close-ups, pale, tiny and combined ones', ...portraits, asked: false, share: 0.93 },
   { what: 'all EXIF orientations', rows: /^images under EXIF orientations$/, share: 1, alone: true },
-  { what: 'no face where there is none', rows: /^images without a face$/, share: 1, alone: true },
+  { what: 'no face in images without one', rows: /^images without a face$/, share: 1, alone: true },
   { what: 'labelled people', rows: /^labelled group photos/, share: { fast: 0.9, balance: 0.95 } },
   { what: 'counted people', rows: /^counted group photos$/, share: 0.95 },
   { what: 'faces turned in the pixels', rows: /^faces turned in the pixels$/, share: 1 },
@@ -89,7 +88,7 @@ describe.each(modes)('hard images in mode %s', (mode) => {
     const sum = (of: (count: Count) => number) => counts.reduce((total, count) => total + of(count), 0);
     const wanted = (typeof share === 'number' ? share : share[mode]) * sum(({ of }) => of);
     const enough = sum(({ found }) => found) >= (rounded ? Math.floor(wanted) : wanted);
-    // A failure lists the wrong images.
+    // A failed test lists the wrong images.
     const missed = counted.flatMap(({ what, counts }) =>
       counts[mode]!.missed.map((name) => `${what}: ${name}`),
     );

@@ -38,8 +38,8 @@ import {
 } from './support/originals.ts';
 
 /**
- * Nets made from published ones: rewritten, converted, quantised. preparePack itself checks that their bytes
- * match the manifest and their numbers the original's: below, and in prepare.test.ts.
+ * Tests nets that are rewritten, converted or quantised from published ones. preparePack() checks that their bytes
+ * match the manifest, and that they return the original's numbers; see also prepare.test.ts.
  */
 
 const { detector } = manifest;
@@ -48,7 +48,7 @@ function operatorsOf(bytes: Uint8Array): string[] {
   return decodeModel(bytes).graph!.node!.map(({ opType }) => opType!);
 }
 
-test.skipIf(!tarball)('rejects the rewrite of a detector that decodes its boxes in another way', async () => {
+test.skipIf(!tarball)('rejects a rewritten detector that decodes its boxes differently', async () => {
   const model = decodeModel(originals.get(detector.from)!);
   const { node, initializer } = model.graph!;
   const halves = node!.filter(({ opType }) => opType === 'Div').map(({ input }) => input![1]!);
@@ -60,7 +60,7 @@ test.skipIf(!tarball)('rejects the rewrite of a detector that decodes its boxes 
   await expect(verifyRewrite(detector, other, rewriteNet(other))).rejects.toThrow('differ from those of');
 });
 
-/** A net with its first kernel scaled. */
+/** Returns the net with its first kernel scaled. */
 function scaled(bytes: Uint8Array, factor: number): Uint8Array {
   const model = decodeModel(bytes);
   const constants = model.graph!.initializer!;
@@ -81,9 +81,9 @@ test.skipIf(!tarball).each(nets)('rejects a rewrite of $file with one kernel off
 describe.skipIf(!closeOriginal)('the net for close faces', () => {
   const original = closeOriginal!;
 
-  // known-outputs.json comes from TensorFlow Lite, in @tensorflow/tfjs-tflite 0.0.1-alpha.10, in Chromium:
-  // each `every`-th number of an output, a row for each of the fixed inputs.
-  test('returns the outputs of the runtime that it was made for', async () => {
+  // known-outputs.json was recorded with TensorFlow Lite (@tensorflow/tfjs-tflite 0.0.1-alpha.10) in Chromium. For
+  // each fixed input, it has a row with every `every`-th number of an output.
+  test('returns the outputs that its original runtime returns', async () => {
     const text = readFileSync(projectPath('test/slow/model/support/known-outputs.json'), 'utf8');
     const known: Record<string, { every: number; rows: number[][] }> = JSON.parse(text);
     const session = await InferenceSession.create(onnxOf(original));
@@ -99,10 +99,10 @@ describe.skipIf(!closeOriginal)('the net for close faces', () => {
     await session.release();
   });
 
-  test('is rejected with an unknown operator, by its number', () => {
+  test('is rejected with the number of an unknown operator', () => {
     const bytes = Uint8Array.from(original);
     const buffer = new ByteBuffer(bytes);
-    // The first of the model's operator codes; its number is field 0 or, in newer files, field 3 of the table.
+    // Changes the first operator code, whose number is field 0 of the table or, in newer files, field 3.
     const model = buffer.__indirect(0);
     const code = buffer.__indirect(buffer.__vector(model + buffer.__offset(model, 6)));
     buffer.writeInt8(code + buffer.__offset(code, 4), 99);
@@ -115,7 +115,7 @@ const net = readCalibratedManifest(directory).embedder as typeof manifest.embedd
 const plan: Int8Plan = JSON.parse(readFileSync(join(directory, net.int8!.file), 'utf8'));
 const original = originals.get(net.from)!;
 
-/** Returns parts of six photos as its input: channels first, (byte − mean) × scale. */
+/** Returns parts of six photos as the net's input: channels first, (byte − mean) × scale. */
 const photoInputs = () =>
   Promise.all(
     [1, 2, 3, 4, 5, 6].map(async (number) => {
@@ -135,26 +135,26 @@ const photoInputs = () =>
   );
 
 describe.skipIf(!tarball)('the quantised embedder', () => {
-  test('returns nearly the embeddings of the float net on photos', async () => {
+  test('returns about the embeddings of the float net on photos', async () => {
     const whole = quantiseNet(original, plan);
     const differences = await compareNets(net.input, inputShape(net), original, whole, await photoInputs());
     const cosines = differences.map(({ cosine }) => cosine);
     expect(Math.min(...cosines)).toBeGreaterThan(0.97);
-    // They differ from the outputs of the float net itself.
+    // The outputs must not be those of the float net itself.
     expect(Math.max(...cosines)).toBeLessThan(0.9999);
   });
 
-  test('is quantised except for what the plan leaves in floats', () => {
+  test('is quantised except for the operators that the plan keeps in floats', () => {
     const operators = operatorsOf(quantiseNet(original, plan));
     const countOf = (name: string) => operators.filter((operator) => operator === name).length;
     // A float convolution is followed by a PReLU, written as two nodes.
     expect(countOf('Conv')).toBeLessThanOrEqual(3 * plan.floats.length);
     expect(countOf('QLinearConv')).toBeGreaterThan(40);
-    // The layout changes where integers begin and end, and nowhere else.
+    // The layout changes only where integers begin and end.
     expect(['BytePRelu', 'PRelu', 'Transpose'].map(countOf)).toEqual([30, 0, 2]);
   });
 
-  test('is rejected when ranges are a tenth of the right ones', async () => {
+  test('is rejected if its ranges are a tenth of the correct ones', async () => {
     const ranges = Object.fromEntries(
       Object.entries(plan.ranges).map(([name, [low, high]]) => [name, [low / 10, high / 10]]),
     ) as Int8Plan['ranges'];
@@ -183,7 +183,7 @@ describe.skipIf(!tarball)('preparing the pack', () => {
     expect(sha256(await readFile(join(pack, net.file)))).toBe(net.sha256);
   });
 
-  test('rejects a plan that is not the manifest’s', async () => {
+  test('rejects a plan with another hash than in the manifest', async () => {
     await writeFile(join(pack, net.int8!.file), '{}');
     await expect(preparePack(pack, () => {})).rejects.toThrow(
       /embed\.int8\.json does not match the manifest.*from the repository/,

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { projectPath } from '../../../src/config/paths.ts';
 import { newFolder } from '../../support/folder.ts';
 
-/** Compares with ONNX Runtime's own headers, which set-up installs only for this test. */
+/** Compares ort_table.h with ONNX Runtime's own headers, which setup installs only for this test. */
 const headers = projectPath('.cache/libonnxruntime-dev/usr/include/onnxruntime');
 const table = projectPath('native/core/runtime/ort_table.h');
 
@@ -64,7 +64,7 @@ test.skipIf(!existsSync(headers))(
     writeFileSync(file, [...lines, sizes, ...positions, ...enumerators, ...members].join('\n'));
     expect(names.length).toBeGreaterThan(50);
     expect(own).toHaveLength(theirs.length);
-    // A wrong one is a compiler error that names it.
+    // A wrong position or number is a compiler error that names it.
     execFileSync('g++', ['-std=c++20', '-fsyntax-only', `-I${headers}`, file], { encoding: 'utf8' });
   },
 );

@@ -13,7 +13,7 @@ import { TestServer } from '../../server/support/server.ts';
 import { newFolder } from '../../support/folder.ts';
 import { without } from '../../support/without.mjs';
 
-/** Every pack but the default one, on which all other tests run. */
+/** Tests every pack except the default one, which all other tests use. */
 
 const shared = sharedFolder();
 const modes: readonly AccuracyMode[] = ['fast', 'balance'];
@@ -21,7 +21,7 @@ const modes: readonly AccuracyMode[] = ['fast', 'balance'];
 /** Packs that this machine's tests can use. */
 const packs: readonly string[] = ['int8', ...((await yunetIsReady()) ? ['yunet'] : [])];
 
-/** YuNet's own file is not downloaded: it is in ../shared, or the developer has prepared the pack. */
+/** The tests do not download YuNet's file: it must be in ../shared, or the developer must have prepared the pack. */
 async function yunetIsReady(): Promise<boolean> {
   const directory = packDirectory('yunet');
   try {
@@ -41,7 +41,7 @@ const people = [3, 3, 3, 4, 5, 4];
 describe.each(packs)('the pack %s', (name) => {
   const pack = packDirectory(name);
   const manifest = readCalibratedManifest(pack);
-  test.each(modes)('finds every person of six group photos and no one else, mode %s', (accuracy_mode) => {
+  test.each(modes)('finds every person in six group photos and no one else, in mode %s', (accuracy_mode) => {
     const options = { ...analyseOptions, min_det_score: manifest.min_det_score, accuracy_mode };
     const addon = loadPack(pack, manifest);
     const found = people.map((_item, i) => {
@@ -51,14 +51,14 @@ describe.each(packs)('the pack %s', (name) => {
     expect(found).toEqual(people);
   });
 
-  test('is served, and named in the response', async () => {
+  test('is named in the response of a server that uses it', async () => {
     const server = await TestServer.forTest({ env: { FACEMATCH_PACK: name } });
     const { body } = await server.match(twoPhotos());
     expect(body).toMatchObject({ match: true, model: { pack: name, version: manifest.version } });
   });
 
   test.skipIf(!shared)(
-    'separates mated from non-mated labelled pairs like the others',
+    'separates mated from non-mated labelled pairs like the other packs',
     { timeout: 300_000 },
     async () => {
       const images = join(shared!, 'data/lfw-dev/images');
@@ -74,7 +74,7 @@ describe.each(packs)('the pack %s', (name) => {
       expect(evaluation.pairs.mated + evaluation.pairs.non_mated).toBe(slice.length);
       expect(slice.length).toBeGreaterThan(100);
       expect(evaluation.without_face).toEqual([]);
-      // These people are in the packs' cohort, which costs mated pairs some points: four of 150 may be wrong.
+      // These people are in the packs' cohort, which lowers the scores of mated pairs, so four of 150 may be wrong.
       expect(evaluation.by.normalised.accuracy.mean).toBeGreaterThan(0.965);
       expect(evaluation.by.cosine.accuracy.mean).toBeGreaterThan(0.98);
     },
@@ -102,7 +102,7 @@ describe('the pack yunet', () => {
   );
 
   test.skipIf(!packs.includes('yunet'))(
-    'names the pack of each file, and the source of its own',
+    'lists the pack of each file, and the source of its own files',
     async () => {
       const { body } = await (await TestServer.forTest({ env: { FACEMATCH_PACK: 'yunet' } })).getModels();
       expect(body.source).toEqual({
@@ -131,7 +131,7 @@ describe('the pack yunet', () => {
         const result = addon.analyse(pack, readFileSync(join(folder, file)), options);
         return result.ok ? result.image.faces.map(({ detection_score }) => detection_score) : [];
       });
-      // Most false detections are dropped before the result.
+      // Most false detections are dropped before the human check.
       expect(Math.max(0, ...scores)).toBeLessThan(yunet.min_det_score - 0.1);
     },
   );

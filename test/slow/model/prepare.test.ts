@@ -10,7 +10,7 @@ import { closeDetector, closeOriginal, manifest, nets, scratch, tarball } from '
 const silent = (): void => {};
 const otherIntegrity = `sha512-${'A'.repeat(86)}==`;
 
-/** Makes a separate folder and pack for each test. */
+/** A separate folder and pack for each test. */
 let folder: string;
 let pack: string;
 beforeEach(async () => {
@@ -43,7 +43,7 @@ describe.skipIf(!tarball || !closeOriginal)('preparing a pack', () => {
     ]);
   });
 
-  test('changes and prints nothing when the pack is ready, and repairs damaged nets', async () => {
+  test('changes and prints nothing if the pack is ready, and repairs damaged nets', async () => {
     for (const { file } of [...nets, closeDetector])
       await copyFile(join(packDirectory('default'), file), join(pack, file));
     const lines: string[] = [];
@@ -92,9 +92,9 @@ describe.skipIf(!tarball)('a tarball', () => {
   };
 
   test.each<[string, (bytes: Buffer) => Buffer]>([
-    ['with one bit flipped', flipped],
-    ['that is a web page', () => Buffer.from('<!doctype html><title>Log in to the network</title>')],
-  ])('is rejected if it is %s, with advice, and not unpacked', async (_what, change) => {
+    ['one bit of it is flipped', flipped],
+    ['it is a web page', () => Buffer.from('<!doctype html><title>Log in to the network</title>')],
+  ])('is rejected with a hint, and not unpacked, if %s', async (_what, change) => {
     const path = join(folder, 'changed.tgz');
     await writeFile(path, change(await readFile(tarball!)));
     await expect(extractFiles(path, source.integrity, nets, folder)).rejects.toThrow(
@@ -103,7 +103,7 @@ describe.skipIf(!tarball)('a tarball', () => {
     expect(await readdir(folder)).toEqual(['changed.tgz']);
   });
 
-  test('is rejected with the name of a net that has other contents', async () => {
+  test('is rejected if a net in it has another hash, and the net is named', async () => {
     const swapped = [{ from: embedder.from, source_sha256: landmarks.source_sha256 }];
     await expect(extractFiles(tarball!, source.integrity, swapped, folder)).rejects.toThrow(
       `${embedder.from} in the tarball has the SHA-256 ${embedder.source_sha256}, but the manifest expects ${landmarks.source_sha256}`,
@@ -111,7 +111,7 @@ describe.skipIf(!tarball)('a tarball', () => {
   });
 });
 
-test('gives advice to check the network if the registry is unreachable', async () => {
+test('suggests checking the network if the registry is unreachable', async () => {
   vi.stubEnv('npm_config_cache', join(folder, 'cache'));
   vi.stubEnv('npm_config_fetch_retries', '0');
   vi.stubEnv('npm_config_noproxy', '127.0.0.1');

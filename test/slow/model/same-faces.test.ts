@@ -10,7 +10,7 @@ import { analyseOptions, blank, manifest, pack, sample, sharedFolder } from '../
 import { builds, runChild } from '../../native/support/child.ts';
 import { isThorough } from '../../support/runs.ts';
 
-/** The faces of an image do not depend on images before it, and a lower min_det_score removes none. */
+/** Tests that the faces of an image do not depend on earlier images, and that a lower min_det_score removes none. */
 
 const addon = loadPack(pack, manifest);
 
@@ -21,7 +21,7 @@ function detect(encoded: Uint8Array, options: Partial<AnalyseOptions> = {}): Ana
 }
 
 /**
- * Every fourth face, cropped so closely that the first pass finds few of them, and small enough that its
+ * Returns crops of every fourth face. They are so tight that the first pass finds few of the faces, and so small that
  * memory is reused.
  */
 async function closeCuts(): Promise<Buffer[]> {
@@ -50,17 +50,17 @@ test('returns the same faces for an image after any other image', async () => {
     });
   const afterBlank = after(empty);
   expect(after(photo)).toStrictEqual(afterBlank);
-  // The padded step must have run, or nothing would have been tested.
+  // The test is valid only if the padded pass ran.
   expect(JSON.stringify(afterBlank)).toContain('"padded"');
 });
 
-const longest = 300_000;
+const timeout_ms = 300_000;
 
 const counts = isThorough ? ['100', '300'] : ['100', '200'];
-test(`holds no more memory after ${counts[1]} mixed images than after ${counts[0]}`, {
-  timeout: longest,
+test(`uses no more memory after ${counts[1]} mixed images than after ${counts[0]}`, {
+  timeout: timeout_ms,
 }, async () => {
-  const options = { flags: ['--expose-gc'], longest };
+  const options = { flags: ['--expose-gc'], timeout_ms };
   const child = await runChild(builds[0]!, 'memory.mjs', counts, options);
   expect(child).toMatchObject({ code: 0, signal: null, stderr: '' });
   const [early, late] = child.stdout
@@ -70,7 +70,7 @@ test(`holds no more memory after ${counts[1]} mixed images than after ${counts[0
   expect(late! / early!).toBeLessThan(1.03);
 });
 
-/** Number of images from each folder of ../shared, besides three samples. */
+/** Number of images from each folder of ../shared, in addition to three samples. */
 const wanted = Number(process.env.FACEMATCH_IMAGES ?? 1);
 const folders = [
   ...['groups/dlib', 'groups/rotated', 'groups/compreface', 'london', 'lfw-dev'],
@@ -78,7 +78,7 @@ const folders = [
 ];
 const shared = sharedFolder();
 
-/** Evenly spread. */
+/** Returns evenly spaced files of a folder. */
 function someOf(folder: string): [string, Uint8Array][] {
   const path = shared && join(shared, 'data', folder);
   if (!path || !existsSync(path)) return [];
@@ -98,7 +98,7 @@ const images: [string, Uint8Array][] = [
 
 const keyOf = ({ box, detection_score }: Face) => JSON.stringify([box, detection_score]);
 
-/** Next to a smaller face, parts of the image may be decoded finer: the embedding differs a little then. */
+/** If a smaller face was found too, the image may be decoded at a higher scale, which slightly changes embeddings. */
 const isSame = (one: Face, other: Face) =>
   keyOf(one) === keyOf(other) && cosine(one.embedding, other.embedding) > 0.98;
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { builds, type Ending, runChild } from '../../native/support/child.ts';
+import { builds, type ExitResult, runChild } from '../../native/support/child.ts';
 
 /**
  * Native addons may crash at process exit and in worker threads, so each way to exit runs in a separate
@@ -9,27 +9,27 @@ import { builds, type Ending, runChild } from '../../native/support/child.ts';
 const clean = { code: 0, signal: null, stderr: '' };
 const terminated = { code: null, signal: 'SIGTERM', stderr: '' } as const;
 
-const cases: [name: string, ending: Partial<Ending>, kill?: NodeJS.Signals][] = [
-  ['a program that called it ends cleanly', clean],
-  ['a program that only loaded it ends cleanly', clean],
+const cases: [name: string, expected: Partial<ExitResult>, kill?: NodeJS.Signals][] = [
+  ['a program that called the addon exits cleanly', clean],
+  ['a program that only loaded the addon exits cleanly', clean],
   ['process.exit keeps its code', { ...clean, code: 3 }],
   ['process.exit while two workers are in a call keeps its code', { ...clean, code: 5 }],
   ['endNow keeps its code while a thread is stuck in a write', { ...clean, code: 4 }],
   [
-    'an uncaught throw while a worker is in a call ends with code 1 and its own message',
+    'an uncaught exception while a worker is in a call exits with code 1 and the message',
     { code: 1, signal: null, stderr: expect.stringMatching(/Error: on purpose/) },
   ],
   ['SIGTERM ends a program whose main thread is in a call', terminated, 'SIGTERM'],
   ['SIGTERM ends a program whose worker is in a call', terminated, 'SIGTERM'],
-  ['after a terminated worker the main thread and a new worker load and agree', clean],
+  ['the main thread and a new worker agree after a worker was terminated', clean],
   ['workers load and unload at the same time and agree', clean],
-  ['a terminated worker does not disturb those beside it', clean],
+  ['a terminated worker does not disturb other workers', clean],
 ];
 
 describe.each(builds)('$name', (build) => {
-  it.each(cases)('ends as expected: %s', async (name, ending, kill) => {
+  it.each(cases)('exits as expected: %s', async (name, expected, kill) => {
     const seen = await runChild(build, 'exit.mjs', [name], kill ? { kill } : {});
-    expect(seen).toMatchObject(ending);
+    expect(seen).toMatchObject(expected);
     expect(seen.stderr).not.toMatch(/Sanitizer|runtime error/);
   });
 });

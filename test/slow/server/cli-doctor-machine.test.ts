@@ -11,7 +11,7 @@ import { TestServer } from '../../server/support/server.ts';
 import { newFolder } from '../../support/folder.ts';
 import { nextNode } from '../../support/programs.mjs';
 
-/** Runs the doctor on a machine that lacks something: a port, the addon, a package. */
+/** Tests the doctor on a machine without a free port, the addon or a package. */
 
 let folder: string;
 beforeEach(() => {
@@ -62,7 +62,7 @@ describe('a port', () => {
 
 test.each([
   ['is missing', 'addon.node', 'did not load'],
-  ['ends its process', 'addon.cjs', 'was ended by SIGILL'],
+  ['kills its process', 'addon.cjs', 'was ended by SIGILL'],
 ])('reports an addon that %s with its fix, in valid JSON', async (_what, name, words) => {
   writeFileSync(join(folder, 'addon.cjs'), "process.kill(process.pid, 'SIGILL')\n");
   const { code, of, stdout, stderr } = await diagnose(folder, { FACEMATCH_ADDON: join(folder, name) });
@@ -115,12 +115,9 @@ describe('a copy of the program', () => {
   });
 });
 
-/**
- * Runs the contract on the newest µWebSockets.js as well: with this Node, or with the one that test:full
- * installs.
- */
+/** The contract also runs on the newest µWebSockets.js, with this Node or with the one that test:full installs. */
 test.skipIf(chooseTransport('auto').name === 'node')(
-  'loads the newest version, or has the Node and C library to try it with',
+  'loads the newest µWebSockets.js, or finds a Node and a C library to run it with',
   () => {
     expect([chooseTransport('auto').uws?.startsWith('20.69.'), nextNode() !== undefined]).toContain(true);
   },

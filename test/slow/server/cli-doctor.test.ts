@@ -7,7 +7,7 @@ import { diagnose, facematch } from '../../server/support/cli.ts';
 import { redisInstalled, TestRedis } from '../../server/support/redis.ts';
 import { newFolder } from '../../support/folder.ts';
 
-/** Runs the doctor in states that are really broken. */
+/** Tests the doctor on really broken installations. */
 
 let folder: string;
 let keysFile: string;
@@ -56,7 +56,7 @@ describe('the key file', () => {
     });
   });
 
-  test('reports mode and number of keys, and nothing of a key', async () => {
+  test('reports the file mode and the number of keys, and no part of a key', async () => {
     const keys = [addKey(keysFile), addKey(keysFile, 1)];
     const { of, stdout } = await diagnose(folder);
     const value = `${keysFile}, mode 600, 1 usable of 2 keys`;
@@ -71,8 +71,8 @@ describe('the key file', () => {
 
 describe.skipIf(!hasOpenssl)('TLS', () => {
   test.each([
-    ['its key is well, and says until when', 'one', 'ok', /one\.crt and its key, valid until 2/],
-    ['the key of another is wrong', 'two', 'fail', /key of another certificate/],
+    ['its matching key, with the expiry', 'one', 'ok', /one\.crt and its key, valid until 2/],
+    ["another certificate's key as a failure", 'two', 'fail', /key of another certificate/],
   ])('reports a certificate and %s', async (_what, whose, status, value) => {
     const [{ cert }, { key }] = [makePair(folder, 'one'), makePair(folder, whose)];
     const { code, of } = await diagnose(folder, { FACEMATCH_TLS_CERT: cert, FACEMATCH_TLS_KEY: key });
@@ -139,7 +139,7 @@ describe.skipIf(!redisInstalled)('the shared limiter', () => {
 
   test.each([
     ['another password', 'redis://:hunter2@127.0.0.1:PORT', /WRONGPASS/, /user and password/],
-    ['a database that is not there', 'redis://:right@127.0.0.1:PORT/99', /DB index/, /database/],
+    ['a missing database', 'redis://:right@127.0.0.1:PORT/99', /DB index/, /database/],
     ['TLS on a port without TLS', 'rediss://127.0.0.1:PORT', /no response|closed/, /Start Redis/],
   ])('warns about %s and says how to fix it', async (_what, url, value, fix) => {
     redis = await TestRedis.start('--requirepass', 'right');

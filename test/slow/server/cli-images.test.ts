@@ -12,7 +12,7 @@ import { newFolder } from '../../support/folder.ts';
 import { without } from '../../support/without.mjs';
 
 const small = await smallSample(1, 900);
-/** Stored on its side; its EXIF orientation says so. */
+/** A photo that is stored rotated, with the matching EXIF orientation. */
 const turned = await sharp(small).rotate(270).withMetadata({ orientation: 6 }).jpeg().toBuffer();
 const files = {
   '1.jpg': sample(1),
@@ -36,7 +36,7 @@ const noImage =
 describe('facematch match with several candidates', () => {
   const match = (line: string) => facematchInHost(`match --mode fast ${line}`, folder);
 
-  test('lists the best first, and candidates without a result at the end', async () => {
+  test('lists the best match first, and candidates without a result last', async () => {
     const { code, stdout, stderr } = await match('1.jpg 2.jpg notes.jpg gone.jpg 3.jpg');
     expect(code).toBe(1);
     const [head, ...lines] = stdout.trimEnd().split('\n');
@@ -93,7 +93,7 @@ test.each(['nope.jpg 2.jpg', '1.jpg nope.jpg', 'nope.jpg 2.jpg 3.jpg'])(
   },
 );
 
-test('opens a file with a Latin-1 name, and no other file instead', async () => {
+test('opens a file with a Latin-1 name, and never another file', async () => {
   const odd = newFolder();
   const latin1 = (name: string) => Buffer.from(join(odd, name), 'latin1');
   const line = 'exec "$0" "$1" detect --json --mode fast */*.jpg';
@@ -134,7 +134,7 @@ describe('facematch embed', () => {
     });
   });
 
-  test('creates a file readable by its owner only, and overwrites none', async () => {
+  test('creates a file that only its owner can read, and overwrites none', async () => {
     const out = join(folder, 'faces.jsonl');
     expect(await facematch(`embed 1.jpg --out ${out}`, folder)).toEqual({ code: 0, stdout: '', stderr: '' });
     expect(statSync(out).mode & 0o777).toBe(0o600);
@@ -201,14 +201,14 @@ describe('facematch detect', () => {
     expect(svg).toMatch(/^<svg [^>]*width="900" height="600"/);
     expect(svg).toContain('<image width="600" height="900"');
     expect(svg).toContain('transform="matrix(0 1 -1 0 900 0)"');
-    // The box has the green of `primary`.
+    // The box has the colour of `primary`.
     const drawn = svg.matchAll(/"#3cdc5a"[^>]*><rect x="(.+?)" y="(.+?)" width="(.+?)" height="(.+?)"/g);
     expect([...drawn].map(([, ...box]) => box.map(Number))).toEqual(
       faces.map(({ box: { x, y, width, height } }: Json) =>
         [x, y, width, height].map((pixels) => expect.closeTo(pixels, 0)),
       ),
     );
-    // Five landmarks with their rims.
+    // Each of the five landmarks has an outline.
     expect(svg.match(/<circle/g)).toHaveLength(10 * faces.length);
     expect(svg).toContain(`>0 ${faces[0].detection_score.toFixed(3)} primary</text>`);
   });
@@ -228,7 +228,7 @@ describe('facematch detect', () => {
     ['1.jpg --draw nowhere/out.svg', 1, 'the folder nowhere does not exist'],
     ['1.jpg --draw out.png', 1, '--draw writes SVG: expected a file name that ends in .svg, not out.png'],
     ['misnamed.svg --draw .', 1, 'would overwrite the image misnamed.svg'],
-  ])('exits on %s with %i', async (line, code, message) => {
+  ])('fails for %s with exit code %i', async (line, code, message) => {
     expectFailure(await detect(line), code, message);
   });
 
@@ -241,7 +241,7 @@ describe('facematch detect', () => {
 });
 
 describe('a photo on standard input', () => {
-  /** Runs a line of facematch's commands in a shell, behind a pipe. */
+  /** Runs a facematch command in a shell, with the output of `source` on standard input. */
   const pipe = (source: string, line: string) => {
     const command = `${source} | "${process.execPath}" "${program}" ${line}`;
     return execute('sh', ['-c', command], folder, { PATH: process.env.PATH });
@@ -253,7 +253,7 @@ describe('a photo on standard input', () => {
     expect(JSON.parse(stdout)).toMatchObject({ match: true, image1: { width: 900 }, image2: { width: 900 } });
   });
 
-  test('is called - in the output of detect, among other files', async () => {
+  test('is named - in the output of detect, among other files', async () => {
     const { code, stdout } = await pipe('cat 1.jpg', 'detect - blank.webp');
     expect(code).toBe(0);
     expect(stdout).toMatch(/^- {2}1920×1280 jpeg, 3 faces .*\nblank\.webp {2}80×60/ms);

@@ -18,7 +18,7 @@ beforeEach(() => {
 });
 
 const keys = (line: string, env?: NodeJS.ProcessEnv) => facematchInHost(`keys ${line}`, folder, env);
-/** In a process of its own. */
+/** Runs a keys command in a separate process. */
 const keysAlone = (line: string) => facematch(`keys ${line}`, folder);
 
 async function createKey(): Promise<{ id: string; key: string }> {
@@ -75,7 +75,7 @@ describe('facematch keys create', () => {
       expectFailure(outcome, 1, 'is being changed by another command');
   });
 
-  // test/unit/keys.test.ts has the rules of each value.
+  // test/unit/keys.test.ts tests the rules for each value.
   test.each([
     ['', "required option '--name <name>' not specified"],
     [' --name ', "option '--name <name>' argument '' is invalid"],
@@ -101,7 +101,7 @@ describe('facematch keys list', () => {
     expect(stdout + (await keys('list --json')).stdout).not.toContain(hash);
   });
 
-  test('survives a reader that closes the pipe', async () => {
+  test('exits without an error if the reader closes the pipe', async () => {
     await createKey();
     const child = spawn(process.execPath, [program, 'keys', 'list'], { cwd: folder });
     child.stdout.destroy();
@@ -147,7 +147,7 @@ describe('facematch keys revoke', () => {
     expect(await list()).toEqual(first);
   });
 
-  test('accepts a name that one working key has, and rejects that of two', async () => {
+  test('accepts a name that one active key has, and rejects a name of two', async () => {
     const [one, two] = [(await createKey()).id, (await createKey()).id];
     expect((await keys('revoke app')).stderr).toContain(`Several keys are named app: ${one}, ${two}`);
     await keys(`revoke ${one}`);
@@ -189,7 +189,8 @@ const mounted = (command: string, options: string) => {
   });
 };
 const mayMount = spawnSync('unshare', ['--user', '--map-root-user', '--mount', 'true']).status === 0;
-if (!mayMount) process.stderr.write('No key file is mounted: unshare may not make namespaces here\n');
+if (!mayMount)
+  process.stderr.write('Mounted key files are not tested: unshare may not create namespaces here\n');
 
 describe.skipIf(!mayMount)('a mounted key file', () => {
   beforeEach(async () => {
@@ -204,7 +205,7 @@ describe.skipIf(!mayMount)('a mounted key file', () => {
     expectFailure(await keys('list'), 1, 'chmod 600');
   });
 
-  test('rejects changes, and says where to make them', async () => {
+  test('rejects changes, and states where to make them', async () => {
     const before = readFileSync(file, 'utf8');
     const outcome = await mounted('create --name b', 'true');
     expectFailure(outcome, 1, 'cannot be replaced (EBUSY). Run this command outside the container');

@@ -9,20 +9,20 @@ import { sample, smallSample } from '../../fixtures/images.ts';
 import { facematch, program } from '../../server/support/cli.ts';
 import { newFolder } from '../../support/folder.ts';
 
-/** Runs commands on a real terminal, which util-linux's `script` opens. */
+/** Tests commands on a real terminal, which util-linux's `script` opens. */
 
 const hasTerminals = spawnSync('script', ['--version'], { encoding: 'utf8' }).stdout?.includes('util-linux');
 if (!hasTerminals) {
-  process.stderr.write('Nothing is tested on a terminal: there is no `script` of util-linux\n');
+  process.stderr.write("Skipped tests on a terminal: util-linux's `script` is not installed\n");
 }
 
 class Terminal {
-  /** Everything that it received, with \r\n for the end of a line. */
+  /** All output so far, with \r\n as line ends. */
   text = '';
   readonly #child: ChildProcess;
   readonly #ended: Promise<unknown[]>;
 
-  /** Runs a shell command in a folder; a redirection in it takes a stream away from the terminal. */
+  /** Runs a shell command in a folder; the command may redirect a stream away from the terminal. */
   constructor(line: string, folder: string, env: NodeJS.ProcessEnv = {}) {
     this.#child = spawn('script', ['-qec', line, '/dev/null'], {
       cwd: folder,
@@ -42,7 +42,7 @@ class Terminal {
   /** Resolves when the terminal shows the text; rejects when the command ends before. */
   async shows(text: string): Promise<void> {
     const over = this.#ended.then(() => {
-      throw new Error(`The terminal never showed ${text}:\n${this.text}`);
+      throw new Error(`The terminal did not show ${text}:\n${this.text}`);
     });
     while (!this.text.includes(text)) await Promise.race([once(this.#child.stdout!, 'data'), over]);
     over.catch(() => {});
@@ -57,7 +57,7 @@ class Terminal {
 const runOnTerminal = (line: string, folder: string, env?: NodeJS.ProcessEnv) =>
   new Terminal(line, folder, env).end();
 
-/** Shows colours and progress, and keeps standard output clean if it is not a terminal. */
+/** Tests colours and progress, and that standard output contains neither if it is not a terminal. */
 
 const command = `'${process.execPath}' '${program}'`;
 const colour = '\u001b[3';
@@ -101,7 +101,7 @@ describe.skipIf(!hasTerminals)('the program on a terminal', () => {
   ])('shows progress of %s on standard error, clears it, and keeps the JSON clean', async (line, bar) => {
     const { code, text } = await runOnTerminal(`${command} ${line} > out.json`, folder);
     expect({ code, text }).toEqual({ code: 0, text: expect.stringMatching(bar) });
-    // The line is cleared last.
+    // The last output clears the line.
     expect(text.endsWith('\u001b[2K')).toBe(true);
     expect(JSON.parse(readFileSync(join(folder, 'out.json'), 'utf8'))).toBeTypeOf('object');
   });

@@ -20,7 +20,7 @@ import { paths, twoPhotos } from '../../server/support/client.ts';
 import { TestServer } from '../../server/support/server.ts';
 import { newFolder } from '../../support/folder.ts';
 
-/** The client's types accept what the server really sends, in a checkout and as files to copy. */
+/** Tests that the client's types accept the server's real responses, in a checkout and as copied files. */
 
 const folder = newFolder();
 const copied = ['facematch.mjs', 'facematch.d.mts'];
@@ -32,8 +32,7 @@ beforeAll(() => {
 });
 
 /**
- * Returns the compiler's messages for a program of a project that has facematch among its packages; '' if
- * there are none.
+ * Compiles a program of a project that depends on facematch. Returns the compiler's messages, or ''.
  */
 async function compile(program: string, module = 'nodenext', types = ''): Promise<string> {
   writeFileSync(join(folder, 'program.ts'), program);
@@ -121,8 +120,8 @@ test("exports no code to import, and the OpenAPI document under the package's na
 });
 
 /**
- * Checked by the compiler (node scripts/test.mjs types): the server's own types come from its code, not from
- * the document.
+ * The compiler checks this test (node scripts/test.mjs types). The server's types come from its code, not from the
+ * OpenAPI document.
  */
 test('has the same types as the server', () => {
   expectTypeOf<Match>().toExtend<MatchResponse>();

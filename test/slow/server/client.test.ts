@@ -34,26 +34,26 @@ import {
 import { Home, TestServer } from '../../server/support/server.ts';
 import { newFolder } from '../../support/folder.ts';
 
-/** The project's clients, each as users run it: as a package, as a file in their program, as a command. */
+/** Tests the project's clients as users run them: as a package, as a file in a program, and as a command. */
 
 const home = new Home();
 const keys = {
   basic: home.key({ scopes: ['match:basic'] }),
-  /** The next token comes after a second, or after ten minutes. */
+  /** Keys whose next token comes after a second, and after ten minutes. */
   limited: home.key({ rate: 1, burst: 1 }),
   limitedMost: home.key({ rate: 1 / 600, burst: 1 }),
 };
 const env = { FACEMATCH_ENDPOINTS: endpointIds.join(','), FACEMATCH_QUEUE_CAPACITY: '1' };
 const server = await TestServer.forFile({ env, gate: 'open' }, home);
 const { gate } = server;
-/** Slashes at the end of the URL are ignored. */
+/** Returns the server as a target. The URL ends with slashes, which clients must ignore. */
 const targetOf = (other: Partial<Target> = {}): Target => ({
   url: `${server.origin}//`,
   key: server.key,
   ...other,
 });
 
-/** A port without a listener. */
+/** URL of a port without a listener. */
 const nowhere = 'http://127.0.0.1:2';
 
 const { 'one.jpg': one, 'two.jpg': two } = images;
@@ -83,8 +83,8 @@ describe.for(programs.filter(({ runs }) => runs))('$name', ({ ask, tries, passin
     expect(counts).toEqual({ invalid_api_key: 1 });
   });
 
-  test('retries after 429, not before Retry-After: one rejection, then the result', async () => {
-    // The token is taken when the client runs, so that its startup does not refill it.
+  test('retries a 429 after Retry-After, and returns the result', async () => {
+    // Uses the token once the client is running, so that it is not refilled while the client starts.
     const through = await proxy(server.port, async (_socket, count) => {
       if (count === 1) await server.match({}, { key: keys.limited });
       return false;
@@ -99,7 +99,7 @@ describe.for(programs.filter(({ runs }) => runs))('$name', ({ ask, tries, passin
   });
 
   test('does not wait if Retry-After is more than a minute', async () => {
-    // Takes the token, unless it is gone.
+    // Uses the token if there is one.
     await server.match({}, { key: keys.limitedMost });
     const counts = await requestsDuring(async () => {
       const failure = await ask('two.jpg', targetOf({ key: keys.limitedMost }));
@@ -123,7 +123,7 @@ describe.for(programs.filter(({ runs }) => runs))('$name', ({ ask, tries, passin
     expect(await response).toMatchObject({ match: true });
   });
 
-  test('retries when its connection is reset, and gives up when every one is', async () => {
+  test('retries after a connection reset, and fails if every attempt is reset', async () => {
     const through = await proxy(server.port, reset);
     const failure = await ask('two.jpg', targetOf({ url: through.url }));
     through.close();
@@ -132,7 +132,7 @@ describe.for(programs.filter(({ runs }) => runs))('$name', ({ ask, tries, passin
     expect(through.connections).toBe(tries);
   });
 
-  /** Responses of a gateway in front of the server; the server itself cannot send them. */
+  /** Responses of a gateway, which the server itself cannot send. */
   test.each([
     [503, 'Service Unavailable\r\nretry-after: 0'],
     [504, 'Gateway Timeout\r\nretry-after: 0'],
@@ -140,7 +140,7 @@ describe.for(programs.filter(({ runs }) => runs))('$name', ({ ask, tries, passin
     [502, 'Bad Gateway'],
     [307, 'Temporary Redirect\r\nlocation: http://127.0.0.1:1/'],
     [200, 'OK'],
-  ])('treats %i of a gateway as no response', async (status, rest) => {
+  ])("treats a gateway's %i as a missing response", async (status, rest) => {
     const requestHeaders = `HTTP/1.1 ${status} ${rest}\r\ncontent-length: 4\r\nconnection: close\r\n\r\n`;
     const gateway = await proxy(server.port, (socket) => respondOnce(socket, `${requestHeaders}Oops`));
     const failure = await ask('two.jpg', targetOf({ url: gateway.url }));
@@ -159,7 +159,7 @@ interface Call {
   /** Undefined if only the client for Node has it. */
   python?: string;
   targetOf?: Partial<Target>;
-  /** The parts that both responses must share; by default all but ids and times. */
+  /** Returns the members that both responses must share; by default all except ids and times. */
   of?: (respondOnce: Json) => unknown;
 }
 
@@ -189,7 +189,7 @@ const calls: Call[] = [
       'client.match("one.jpg", "two.jpg", accuracy_mode="fast", image1_face_index=0, auto_pair_best=False, threshold_percent=1e-7, min_det_score=None)',
   },
   {
-    what: 'match with a threshold alone, by the scope match:basic',
+    what: 'match with only a threshold, with the scope match:basic',
     asked: () => ofTwo(paths.match, { threshold_percent: '99.9' }),
     node: (client) => client.match(one, two, { threshold_percent: 99.9 }),
     python: 'client.match("one.jpg", "two.jpg", threshold_percent=99.9)',
@@ -220,7 +220,7 @@ const calls: Call[] = [
     python: 'client.match_embeddings(json.load(open("question.json", encoding="utf-8")))',
   },
   {
-    what: 'many, with names of files whatever is in them',
+    what: 'many, with unusual file names',
     asked: async () => {
       const { body, ...rest } = await sendMany();
       const names = [oddName, 'none.txt', 'image2'];
@@ -273,7 +273,7 @@ describe.each(languages)('the client for %s', (language) => {
     await expect(askIn(language, call as never)).rejects.toThrow('no API key');
   });
 
-  test('throws a problem with its members', async () => {
+  test("throws an error with the problem's members", async () => {
     const call = {
       node: (client: FacematchClient) => client.match(one, two, { min_det_score: 0.4 }),
       python: 'client.match("one.jpg", "two.jpg", min_det_score=0.4)',
@@ -286,7 +286,7 @@ describe.each(languages)('the client for %s', (language) => {
     });
   });
 
-  test('gives up after its timeout, and does not retry', async () => {
+  test('fails after its timeout, and does not retry', async () => {
     gate.close();
     const through = await proxy(server.port, () => false);
     const call = {
@@ -336,7 +336,7 @@ describe('the client for Node', () => {
       return { left, leave: () => leaving.abort(reason) };
     };
 
-    test('ends its request, which the server then cancels', async () => {
+    test('aborts its request, which the server then cancels', async () => {
       gate.close();
       const { left, leave } = ask(server.key);
       await server.metricBecomes('facematch_workers_busy', 1);
@@ -422,9 +422,9 @@ describe.skipIf(!hasCurl)('match.sh', () => {
   test.each<[what: string, args: string, other: Partial<Target>, words: RegExp]>([
     ['one image', 'one.jpg', {}, /^error: usage: /],
     ['no key', 'one.jpg two.jpg', { key: '' }, /FACEMATCH_KEY/],
-    ['a file that is not there', 'one.jpg nowhere.jpg', {}, /nowhere\.jpg/],
-    ['no address', 'one.jpg two.jpg', { url: 'nowhere' }, /^error: ./],
-  ])('sends no request with %s, and says why', async (_what, args, other, words) => {
+    ['a missing file', 'one.jpg nowhere.jpg', {}, /nowhere\.jpg/],
+    ['an invalid URL', 'one.jpg two.jpg', { url: 'nowhere' }, /^error: ./],
+  ])('sends no request with %s, and prints the reason', async (_what, args, other, words) => {
     const counts = await requestsDuring(async () => {
       const { code, stdout, stderr } = await shell(args.split(' '), targetOf(other));
       expect([code, stdout]).toEqual([2, '']);

@@ -14,7 +14,7 @@ import { documentedCommands, pages } from '../../support/doc-commands.ts';
 import { newFolder } from '../../support/folder.ts';
 import { without } from '../../support/without.mjs';
 
-/** Names that the pages give to photos, and the sample for each. One woman is in 1 and 3. */
+/** The names of photos in the pages, and a sample for each. Samples 1 and 3 show the same person. */
 const photos = {
   'passport.jpg': 1,
   'selfie.jpg': 3,
@@ -44,14 +44,14 @@ const photos = {
 } as const;
 
 /**
- * A reader's shell: bash in a folder with the photos that the pages name, and a server with every feature
- * that they show.
+ * The shell of a reader: bash in a folder with the photos that the pages name, and a server with every documented
+ * feature.
  */
 const folder = newFolder();
 const FACEMATCH_PACK = livePack(newFolder(), [{ net: redIsLive, scale: 2.7 }]);
 const FACEMATCH_ENDPOINTS = endpointIds.join(',');
 const server = await TestServer.forFile({ env: { FACEMATCH_ENDPOINTS, FACEMATCH_PACK } });
-// npx and the PATH below find the program here.
+// npx and the PATH below find the program in this folder.
 mkdirSync(join(folder, 'node_modules/.bin'), { recursive: true });
 symlinkSync(projectPath('scripts/facematch.mjs'), join(folder, 'node_modules/.bin/facematch'));
 // The README's photos.
@@ -63,7 +63,7 @@ for (const [name, number] of Object.entries(photos)) {
 const embeddingsBody = await server.embeddingsRequest(sample(1));
 writeFileSync(join(folder, 'embeddings.json'), JSON.stringify(embeddingsBody));
 
-/** Runs a line with the server's URLs instead of those on the pages. */
+/** Replaces the URLs on the pages with the server's. */
 const reachable = (text: string) =>
   text
     .replaceAll(/http:\/\/127\.0\.0\.1:808[01]/g, server.origin)
@@ -80,18 +80,18 @@ const env = {
   FACEMATCH_KEY: server.key,
   KEY: server.key,
 };
-/** Returns the text with a real challenge if it names one. */
+/** Replaces CHALLENGE in the text with a real challenge. */
 async function challenged(text: string): Promise<string> {
   if (!/\bCHALLENGE\b/.test(text)) return text;
   const { body } = await server.send({ path: '/API/v1.0/face/match/challenge' });
   return text.replaceAll(/\bCHALLENGE\b/g, body.challenge);
 }
 
-/** Runs a line to its end; a pipe fails with any of its parts. */
+/** Runs a line until it exits. A pipeline fails if any part fails. */
 const run = async (line: string) =>
   execute('bash', ['-euo', 'pipefail', '-c', reachable(await challenged(line))], folder, env);
 
-/** Runs what a reader copies from the pages, unchanged: requests, the first program, command lines. */
+/** Runs the pages' requests, first program and command lines unchanged. */
 
 const [, program] = /```js\n(.*?)^```$/ms.exec(pages.get('docs/getting-started.md')!)!;
 writeFileSync(join(folder, 'first-match.mjs'), reachable(program!));
@@ -103,9 +103,9 @@ const commandLine =
   /^(?:KEY=\$\()?(?:npx )?facematch (?:match|detect|demo|config|keys create|keys list) ?[^…]*$/;
 const commands = documentedCommands()
   .filter(({ line }) => /^curl |^node first-match/.test(line) || commandLine.test(line))
-  // It runs until Ctrl-C; test/slow/server/cli-terminal.test.ts starts it.
+  // Leaves out a command that runs until Ctrl-C; test/slow/server/cli-terminal.test.ts starts it.
   .filter(({ line }) => !line.includes('demo --open'))
-  // A command is the same with and without npx.
+  // Commands with and without npx are the same.
   .filter(({ line }, at, all) => all.findIndex((one) => plain(one.line) === plain(line)) === at);
 
 test('finds commands to run', () => {
@@ -119,7 +119,7 @@ const samples = Object.values(paths).flatMap((item) =>
   ),
 );
 
-/** Python's program is read, not run, because it needs a package. */
+/** Parses the Python program instead of running it, because it needs a package. */
 test.each(samples)('runs $operationId with $label, as the OpenAPI document shows', async (sample) => {
   writeFileSync(join(folder, 'sample.mjs'), await challenged(sample.source));
   const line = {
@@ -127,7 +127,7 @@ test.each(samples)('runs $operationId with $label, as the OpenAPI document shows
     JavaScript: 'node sample.mjs',
     Python: 'python3 -c \'import ast; ast.parse(open("sample.mjs").read())\'',
   }[sample.lang]!;
-  // The API's page is too long for a pipe.
+  // The API's page exceeds the capacity of a pipe.
   const { code, stderr } = await run(`${line} > answer`);
   const response = readFileSync(join(folder, 'answer'), 'utf8');
   expect(code, `${response}\n${stderr}`).toBe(0);
@@ -135,16 +135,16 @@ test.each(samples)('runs $operationId with $label, as the OpenAPI document shows
 });
 
 test.each(commands)('runs $line ($file)', async ({ line }) => {
-  // An error response of the server is a failure of the documented command.
+  // A documented command fails if the server returns an error response.
   const { code, stdout, stderr } = await run(line.replace(/^curl /, 'curl --fail-with-body '));
   expect(code, `${stdout}\n${stderr}`).toBe(0);
-  // Only JSON goes to standard output.
+  // Standard output must be only JSON.
   if (line.includes('--json')) JSON.parse(stdout);
 });
 
 /**
- * Programs of docs/examples in languages without a separate test: a command that fails if something is missing, and
- * how to run each.
+ * Programs of docs/examples in languages without a separate test. `needs` is a command that fails if something is
+ * missing.
  */
 const languages = [
   { needs: 'command -v javac', program: 'java/Match.java', command: 'java Match.java' },
@@ -167,7 +167,7 @@ test.each(languages)('runs docs/examples/$program', async ({ program, command })
   expect(stdout + stderr).toMatch(/"match": ?true/);
 });
 
-test("waits for the server in the README's block, and shows the demo's response below it", async () => {
+test("has the demo's response in the README, and a block that waits for the server", async () => {
   const readme = pages.get('README.md')!;
   const [, request] = /^(curl (?:.*\\\n)*.*)$/m.exec(readme)!;
   expect(request).toContain('--retry-connrefused');
@@ -175,7 +175,7 @@ test("waits for the server in the README's block, and shows the demo's response 
   const { stdout } = await run('facematch demo --json');
   const given = JSON.parse(stdout);
   const [image1, image2] = [given.image1, given.image2].map((image) => without(image, 'faces'));
-  // The last digit may differ between CPUs, and times and ids differ each time.
+  // The last digit may differ between CPUs, and times and ids differ on each run.
   const own = ['request_id', 'timings_ms', 'confidence_percent', 'similarity'] as const;
   const alike = Object.fromEntries(own.map((name) => [name, expect.anything()]));
   const all = { ...without(given, 'pairs'), image1, image2 };

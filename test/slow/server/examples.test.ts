@@ -21,7 +21,7 @@ const { freePorts, launch } = await import(projectPath('test/support/programs.mj
 
 const server = await TestServer.forFile();
 const folder = newFolder();
-/** One woman is in `one.jpg` and `three.jpg`. */
+/** The same person is in `one.jpg` and `three.jpg`. */
 for (const [name, bytes] of Object.entries(samples)) writeFileSync(join(folder, `${name}.jpg`), bytes);
 writeFileSync(join(folder, 'none.jpg'), 'no image');
 const env = {
@@ -67,10 +67,10 @@ describe('express', () => {
 
   test.each([
     ['an unknown user', 'ben', { selfie: samples.one }, 404],
-    ['a path in place of a user', '..%2Fanna', { selfie: samples.one }, 404],
+    ['a path instead of a user', '..%2Fanna', { selfie: samples.one }, 404],
     ['a form without the file', 'anna', { other: samples.one }, 400],
-    ['a file that is no image', 'anna', { selfie: Buffer.from('no image') }, 422],
-    ['a body beyond its limit', 'anna', { selfie: new Uint8Array(11 * 1024 ** 2) }, 413],
+    ['a file that is not an image', 'anna', { selfie: Buffer.from('no image') }, 422],
+    ['a body above its limit', 'anna', { selfie: new Uint8Array(11 * 1024 ** 2) }, 413],
   ])('rejects %s', async (_, id, files, status) => {
     expect(await verify(id, formOf(files))).toEqual([status, { error: expect.any(String) }]);
   });
@@ -80,7 +80,7 @@ describe('next', () => {
   vi.stubEnv('FACEMATCH_URL', server.origin);
   vi.stubEnv('FACEMATCH_KEY', server.key);
   afterAll(() => void vi.unstubAllEnvs());
-  /** The route handler gets the argument of Next.js: a Request of the web platform. */
+  /** The route handler gets the same argument as from Next.js: a Request of the web platform. */
   const verify = async (files: Record<string, Uint8Array>) => {
     const request = new Request('http://localhost/verify', { method: 'POST', body: formOf(files) });
     const response = await POST(request);
@@ -88,11 +88,21 @@ describe('next', () => {
   };
 
   test.each([
-    ['verifies one person', { document: samples.one, selfie: samples.one }, 200, { verified: true }],
-    ['does not verify two', { document: samples.one, selfie: samples.two }, 200, { verified: false }],
+    [
+      'verifies two photos of one person',
+      { document: samples.one, selfie: samples.one },
+      200,
+      { verified: true },
+    ],
+    [
+      'does not verify photos of two people',
+      { document: samples.one, selfie: samples.two },
+      200,
+      { verified: false },
+    ],
     ['rejects a missing file', { document: samples.one }, 400, { error: expect.any(String) }],
     [
-      'rejects a file that is no image',
+      'rejects a file that is not an image',
       { document: samples.one, selfie: Buffer.from('no image') },
       422,
       { error: expect.any(String) },
@@ -107,7 +117,7 @@ describe('next', () => {
   });
 });
 
-test('writes a line for each pair in Python, and reports pairs that could not be compared', async () => {
+test('writes a line for each pair (Python), and reports pairs that could not be compared', async () => {
   writeFileSync(
     join(folder, 'pairs.csv'),
     'image1,image2\none.jpg,three.jpg\none.jpg,two.jpg\none.jpg,none.jpg\none.jpg,missing.jpg\n',
@@ -136,7 +146,7 @@ describe.skipIf(!isThere('go'))('go', () => {
       GOCACHE: join(folder, 'go-cache'),
     });
 
-  test('matches one person, and no one else', async () => {
+  test('matches the same person, and no one else', async () => {
     expect((await verify('one.jpg', 'three.jpg')).stdout).toMatch(/^Match \([\d.]+ % ≥ 70 %\)\n$/);
     const other = await verify('one.jpg', 'two.jpg');
     expect(other.stdout).toMatch(/^No match \([\d.]+ % is below the threshold of 70 %\)\n$/);

@@ -14,16 +14,17 @@ import { newFolder } from '../../support/folder.ts';
 const { inherited, startProgram } = await import(projectPath('test/support/programs.mjs'));
 
 /**
- * Ways to start the server: by npm, or as PID 1 of a container, for which the kernel drops every signal
- * without a handler.
+ * Tests the server when npm starts it, and as PID 1 of a container, for which the kernel drops every signal without a
+ * handler.
  */
 
 const namespaces = ['unshare', '--user', '--map-root-user', '--pid', '--fork', '--kill-child'];
 const [command = '', ...args] = [...namespaces, 'true'];
 const allowed = spawnSync(command, args).status === 0;
-if (!allowed) process.stderr.write('No server is run as process 1: unshare may not make namespaces here\n');
+if (!allowed)
+  process.stderr.write('The server is not tested as PID 1: unshare may not create namespaces here\n');
 
-/** The pid of unshare's child on this system. */
+/** Returns the PID of unshare's child on this system. */
 function firstProcess({ child: { pid } }: TestServer): number {
   return Number(readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8'));
 }
@@ -35,14 +36,14 @@ describe.skipIf(!allowed)('the server as PID 1', () => {
     expect(await server.ended).toEqual({ code: 0, signal: null });
   });
 
-  test('exits at once on a signal after the first second, whatever runs', async () => {
+  test('exits at once on a second signal after one second, even with requests in flight', async () => {
     const server = await TestServer.start({ under: namespaces, gate: 'open' });
     server.gate.close();
     const running = server.match(twoPhotos()).catch((error: Error) => error);
     await server.metricBecomes('facematch_workers_busy', 1);
     const first = firstProcess(server);
     process.kill(first, 'SIGTERM');
-    // Sends it until the process is gone.
+    // Repeats the signal until the process has exited.
     const sending = setInterval(() => existsSync(`/proc/${first}`) && process.kill(first, 'SIGINT'), 50);
     void server.ended.then(() => clearInterval(sending));
     expect(await server.ended).toEqual({ code: 130, signal: null });
@@ -53,7 +54,7 @@ describe.skipIf(!allowed)('the server as PID 1', () => {
   test.each([
     ['before the program is loaded', signal],
     [
-      'as soon as it listens to it',
+      'as soon as it has a handler',
       `process.on('newListener',(name)=>{if(name==='SIGTERM')setImmediate(()=>${signal})})`,
     ],
   ])('exits with 0 on SIGTERM %s', async (_when, statement) => {
@@ -64,7 +65,7 @@ describe.skipIf(!allowed)('the server as PID 1', () => {
   });
 });
 
-/** The machine's hosts file resolves names to ::1 first, and there is no ::1. */
+/** A hosts file that resolves names to ::1 first, on a machine without ::1. */
 const hosts = join(newFolder(), 'hosts');
 writeFileSync(hosts, '::1 localhost\n127.0.0.1 localhost\n');
 const withoutIpv6 = [
@@ -88,7 +89,7 @@ test.skipIf(spawnSync(lackingCommand, lackingArgs).status !== 0)(
   },
 );
 
-test('serves with npm start until SIGTERM, and ends with it', async () => {
+test('serves with npm start until SIGTERM, and exits with npm', async () => {
   const file = join(newFolder(), 'keys.json');
   addKey(file);
   const ports = { FACEMATCH_PORT: '0', FACEMATCH_ADMIN_PORT: '0' };
@@ -97,7 +98,7 @@ test('serves with npm start until SIGTERM, and ends with it', async () => {
   const npm = await startProgram('npm', args, { ready: /listens on/, env });
   const [origin] = /http:\S+/.exec(npm.line)!;
   expect((await fetch(`${origin}/API/v1.0/models`)).status).toBe(401);
-  // The server holds the other end of npm's pipe, which closes when the server has ended.
+  // The server inherits npm's pipe, which closes when the server has exited.
   await npm.stop();
   await expect(fetch(`${origin}/API/v1.0/models`)).rejects.toThrow();
 });
@@ -109,7 +110,7 @@ const check = (env: Record<string, string>) =>
 const readinessLine = (status: string) => `${JSON.stringify(readiness(status))}\n`;
 const portOf = (server: TestServer) => new URL(server.adminOrigin).port;
 
-test('exits with 0 for a ready server, also if that listens on every address', async () => {
+test('exits with 0 for a ready server, also if it listens on every IP address', async () => {
   const server = await TestServer.start({ env: { FACEMATCH_ADMIN_HOST: '0.0.0.0' } });
   const settings = { FACEMATCH_ADMIN_PORT: portOf(server), FACEMATCH_ADMIN_HOST: '0.0.0.0' };
   expect(await check(settings)).toEqual({ code: 0, stdout: readinessLine('ready'), stderr: '' });
@@ -125,7 +126,7 @@ test('exits with 1 for a server that is not ready yet', async () => {
   expect(outcome).toEqual({ code: 1, stdout: readinessLine('starting'), stderr: '' });
 });
 
-test('exits with 1 after a while for a server that never responds', async () => {
+test('exits with 1 after its timeout for a server that never responds', async () => {
   const silent = createServer(() => {}).listen(0, '127.0.0.1');
   await new Promise((resolve) => silent.once('listening', resolve));
   const { port } = silent.address() as AddressInfo;

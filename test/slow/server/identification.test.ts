@@ -11,7 +11,7 @@ import { TestServer } from '../../server/support/server.ts';
 import { documentedCommands } from '../../support/doc-commands.ts';
 import { cutOuts } from '../../support/portraits.mjs';
 
-/** docs/identification.md: faces in PostgreSQL with pgvector, here PGlite. */
+/** Tests docs/identification.md, with PGlite as the PostgreSQL database with pgvector. */
 
 let server: TestServer;
 let database: Awaited<ReturnType<typeof openDatabase>>;
@@ -37,11 +37,11 @@ beforeAll(async () => {
 });
 
 describe('the people of a folder', () => {
-  test('are enrolled, with several photos of one', async () => {
+  test('are enrolled, one of them with several photos', async () => {
     expect(await enrol(client, database, file('people'))).toEqual({ enrolled: 8, rejected: [] });
   });
 
-  test('are found again: the right one first, and alone, with all of her photos', async () => {
+  test('are found again, with the right person as the only match, by all photos of that person', async () => {
     const { searched, results } = await identify(client, database, [file('visitor.jpg')]);
     expect(searched).toBe(6);
     expect(results).toHaveLength(6);
@@ -50,7 +50,7 @@ describe('the people of a folder', () => {
     expect(results.filter(matches)).toHaveLength(1);
   });
 
-  test('are found by several frames, whichever photo is the nearest', async () => {
+  test('are found by several frames, whichever photo is nearest', async () => {
     const frames = [file('visitor.jpg'), file('frame.jpg')];
     const { results } = await identify(client, database, frames, { rows: 1 });
     expect(results).toEqual([expect.objectContaining({ id: 'anna', match: true })]);
@@ -68,7 +68,7 @@ describe('the people of a folder', () => {
     const before = await identify(client, database, visitor);
     const { face } = await embed(client, file('visitor.jpg'));
     const others = [{ pack: 'another' }, { version: '0.0.1' }, { accuracy_mode: 'fast' }];
-    // Exceeds what the index checks at once: it stores up to ten equal rows as one entry.
+    // More rows than the index checks at once; it stores up to ten equal rows as one entry.
     for (let i = 0; i < 300; i++)
       await insertFace(database, { person: 'nobody', ...face, ...others[i % others.length] });
     expect(await identify(client, database, visitor)).toEqual(before);
@@ -95,7 +95,7 @@ test('omits and names an unusable image', async () => {
   });
 });
 
-test('runs the commands of the page with the documented results', async () => {
+test('runs the commands of the page, with the documented results', async () => {
   const lines = documentedCommands()
     .map(({ line }) => line)
     .filter((line) => /^node docs\/examples\/pgvector\/people/.test(line));

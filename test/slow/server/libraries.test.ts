@@ -9,11 +9,11 @@ import { failingStart, TestServer, transport } from '../../server/support/server
 import { newFolder } from '../../support/folder.ts';
 
 /**
- * The HTTP server, ONNX Runtime and execution providers in use, and where they are reported. test/transport
- * runs again on node:http. No GPU is needed: one that is missing is rejected.
+ * Tests which HTTP server, ONNX Runtime and execution providers are used, and where they are reported. test/transport
+ * also runs on node:http. These tests need no GPU; they check that a missing one is rejected.
  */
 
-/** A module that makes the machine look like one without a binary in any package. */
+/** A module that hides the binaries of µWebSockets.js. */
 const withoutUws = `data:text/javascript,${encodeURIComponent(`
   import Module from 'node:module';
   const resolve = Module._resolveFilename;
@@ -54,7 +54,7 @@ describe('without a µWebSockets.js that loads', () => {
   });
 });
 
-test('gives no warning if node:http is configured', async () => {
+test('does not warn if node:http is configured', async () => {
   const server = await TestServer.forTest({ env: { FACEMATCH_HTTP: 'node' } });
   expect(server.stderr.filter((line) => line.includes('"level":"warn"'))).toEqual([]);
   expect(await server.probe()).toEqual([200, { status: 'ready', http: 'node' }]);
@@ -63,7 +63,7 @@ test('gives no warning if node:http is configured', async () => {
 });
 
 describe('the keep-alive timeout', () => {
-  test('is configurable with node:http, which announces it and closes the connection', async () => {
+  test('is configurable with node:http, which sends the Keep-Alive header and closes the connection', async () => {
     const server = await TestServer.forTest({ env: { FACEMATCH_HTTP: 'node', FACEMATCH_KEEP_ALIVE_S: '2' } });
     const client = new RawClient(server.port);
     client.write(server.getRequest());
@@ -93,7 +93,7 @@ describe('the execution provider', () => {
     expect(of('ONNX Runtime').value).toBe(`${version}; in use: cpu; available: ${available.join(', ')}`);
   });
 
-  test('stops the startup if the library lacks it, listing those that it has', async () => {
+  test('stops the startup if the library does not have it, and lists the existing ones', async () => {
     const message = `FACEMATCH_EXECUTION_PROVIDERS: ONNX Runtime ${version} has no provider abacus; it has ${available.join(', ')}`;
     expect(await failingStart({ FACEMATCH_EXECUTION_PROVIDERS: 'abacus' })).toContain(message);
     const { of } = await diagnose(folder, { FACEMATCH_EXECUTION_PROVIDERS: 'abacus' });
@@ -104,9 +104,9 @@ describe('the execution provider', () => {
     });
   });
 
-  // The library on npm knows CUDA; the part that uses a GPU is another download.
+  // The library on npm supports CUDA, but the part that uses a GPU is another download.
   test.skipIf(!available.includes('cuda')).each(['cuda', 'cuda,cpu'])(
-    '%s that cannot be used ends the start, and never becomes the processor',
+    'stops the startup for an unusable %s instead of using the CPU',
     async (provider) => {
       const message = 'FACEMATCH_EXECUTION_PROVIDERS: cuda cannot be used: ';
       expect(await failingStart({ FACEMATCH_EXECUTION_PROVIDERS: provider })).toContain(message);

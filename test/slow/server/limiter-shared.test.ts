@@ -6,13 +6,13 @@ import { expectProblem, photoForm, RawClient, twoPhotos } from '../../server/sup
 import { redisInstalled, TestRedis } from '../../server/support/redis.ts';
 import { Home, idOf, pause, type StartOptions, TestServer } from '../../server/support/server.ts';
 
-/** Rate limits in a real Redis: shared between servers, and handled locally while Redis is unavailable. */
+/** Tests rate limits in a real Redis, which are shared between servers, and local while Redis is unavailable. */
 
 const up = 'facematch_limiter_up';
 const fallbacks = 'facematch_limiter_fallbacks_total';
 const decisions = 'facematch_limiter_duration_seconds_count';
 
-/** Every server knows all keys. Hardly a token is refilled during a test. */
+/** Every server has all keys. Tokens are refilled so slowly that tests do not see it. */
 const home = new Home();
 const other = home.key();
 const keyOf = (burst: number) => home.key({ rate: 0.001, burst });
@@ -30,7 +30,7 @@ const settings = (env: Record<string, string>): StartOptions => ({
 });
 const serve = (env: Record<string, string> = {}) => TestServer.forTest(settings(env), home);
 
-/** Starts a server that uses Redis by now. The caller stops it. */
+/** Starts a server and waits until it uses Redis. The caller stops it. */
 async function startShared(env: Record<string, string> = {}, gate?: 'open'): Promise<TestServer> {
   const server = await TestServer.start({ ...settings(env), ...(gate && { gate }) }, home);
   await server.metricBecomes(up, 1);
@@ -48,7 +48,7 @@ async function statuses(count: number, one: () => Promise<number>): Promise<numb
 const changes = (server: TestServer): string[] =>
   server.stderr.filter((line) => line.includes('rate limits are')).map((line) => JSON.parse(line).msg);
 
-/** The log line comes a little later than the event. */
+/** Waits for the log lines, which are written after the event. */
 async function changesBecome(server: TestServer, expected: readonly string[]): Promise<void> {
   while (changes(server).length < expected.length) await pause();
   expect(changes(server)).toEqual(expected);
@@ -59,7 +59,7 @@ const words = {
   local: 'Redis is not reachable; rate limits are local',
 };
 
-/** Builds a match of this length in bytes. */
+/** Length of a match request's body in bytes. */
 const length = String(photoForm().length);
 const uploaded = (server: TestServer, bytes: number) =>
   server.metricBecomes('facematch_upload_memory_bytes', bytes);
@@ -76,11 +76,11 @@ describe.skipIf(!redisInstalled)('a limit that replicas share', () => {
     return () => Promise.all([a.stop(), b.stop(), stop()]);
   });
 
-  /** Returns what Redis holds for a key. */
+  /** Returns the value that Redis stores for a key. */
   const heldFor = (key: string) => redis.asAdmin((admin) => admin.get(`facematch:bucket:${idOf(key)}`));
   const clients = () => redis.asAdmin((admin) => admin.client('LIST') as Promise<string>);
 
-  test('is one limit for all replicas, and Redis keeps only the id of the key and four numbers', async () => {
+  test('is one limit for all replicas, and Redis stores only the id of the key and four numbers', async () => {
     expect(await ask(a, keys.one)).toBe(200);
     expect(await heldFor(keys.one)).toMatch(/^4[\d.]* [\d.]+ 0\.001\d* 5$/);
     expect(await ask(b, keys.one)).toBe(200);
@@ -108,14 +108,14 @@ describe.skipIf(!redisInstalled)('a limit that replicas share', () => {
     expect((await running).status).toBe(200);
   });
 
-  test('continues when Redis has lost its script, or a bucket is unreadable', async () => {
+  test('continues if Redis has lost the script, or a bucket is unreadable', async () => {
     await redis.asAdmin((admin) => admin.script('FLUSH'));
     await redis.asAdmin((admin) => admin.hset(`facematch:bucket:${idOf(keys.odd)}`, 'tokens', '1'));
     expect(await statuses(6, () => ask(a, keys.odd))).toEqual([200, 200, 200, 200, 200, 429]);
     expect(await a.metric(fallbacks)).toBe(0);
   });
 
-  test('charges body memory to the key, and leaves other keys of the same IP address their memory', async () => {
+  test('counts body memory per key, so that other keys with the same IP address keep theirs', async () => {
     const stalled = new RawClient(b.port);
     stalled.write(b.photoRequest().subarray(0, -1000));
     await uploaded(b, Number(length) - 1000);
@@ -126,7 +126,7 @@ describe.skipIf(!redisInstalled)('a limit that replicas share', () => {
 
   test('skips the body after a rejection, and serves the next request on the connection', async () => {
     expect(await ask(a, early)).toBe(200);
-    // This server has not seen it, and asks.
+    // This server does not know the key's bucket yet, so it asks Redis.
     const client = new RawClient(b.port);
     client.write(b.lengthHeaders(Number(length), { 'x-api-key': early }));
     const rejected = await client.response();
@@ -220,7 +220,7 @@ describe.skipIf(!redisInstalled)('an unavailable Redis', () => {
       expect(admin).toMatchObject({ level: 'warn', ...named });
       expect((await server.probe())[0]).toBe(200);
     } finally {
-      // The next error finds it repaired.
+      // Redis works again before the next case.
       await back();
     }
     await server.metricBecomes(up, 1);
@@ -230,7 +230,7 @@ describe.skipIf(!redisInstalled)('an unavailable Redis', () => {
     await changesBecome(server, [...earlier, words.local, words.shared]);
   });
 
-  /** While it is stopped a request waits for 200 ms: long enough for a body to arrive meanwhile. */
+  /** While Redis is paused, a request waits 200 ms for it, so that a body can arrive in the meantime. */
   describe('a paused Redis', () => {
     let client: RawClient;
     let whole: Buffer;
@@ -272,7 +272,7 @@ describe.skipIf(!redisInstalled)('an unavailable Redis', () => {
       await uploaded(server, 0);
     });
 
-    test('drops the body of a client that leaves', async () => {
+    test('drops the body of a client that disconnects', async () => {
       const request_id = 'left-while-waiting';
       client.write(server.photoRequest({ 'x-request-id': request_id }).subarray(0, 1000));
       await server.metricBecomes('facematch_requests_in_flight', 1);
@@ -300,7 +300,7 @@ describe.skipIf(!redisInstalled)('Redis at startup', () => {
   test.each([
     ['wrong', 'hunter2-wrong'],
     ['not needed', undefined],
-  ])('reports a password that is %s without quoting it', async (_what, wanted) => {
+  ])('reports a password that is %s, without printing it', async (_what, wanted) => {
     const secret = 'hunter2';
     if (wanted !== undefined) await redis.asAdmin((admin) => admin.config('SET', 'requirepass', wanted));
     const server = await serve({ FACEMATCH_LIMITER: `redis://:${secret}@127.0.0.1:${redis.port}` });
@@ -312,20 +312,20 @@ describe.skipIf(!redisInstalled)('Redis at startup', () => {
     expect(all).toContain(`redis://:***@127.0.0.1:${redis.port}/0`);
   });
 
-  test('connects with TLS, and survives an untrusted certificate, even late', async () => {
+  test('connects with TLS, and continues with an untrusted certificate, even after a delay', async () => {
     const { cert, key } = makePair(home.folder, 'redis');
     const files = ['--tls-cert-file', cert, '--tls-key-file', key, '--tls-ca-cert-file', cert];
     await redis.kill();
     await redis.start('--tls-port', String(redis.port), '--port', '0', '--tls-auth-clients', 'no', ...files);
     const url = { FACEMATCH_LIMITER: `rediss://localhost:${redis.port}` };
-    // Its handshake fails after its timeout.
+    // This server's handshake fails after its timeout.
     redis.pause();
     const late = await serve(url);
     await late.line(late.stderr, /no response within 1000 ms/);
     redis.resume();
     const doubting = await serve(url);
     expect(await doubting.line(doubting.stderr, /Redis is not reachable/)).toMatch(/certificate/);
-    // Redis has replied to the others before this one.
+    // Redis has replied to the earlier requests before this one.
     const trusting = await serve({ ...url, NODE_EXTRA_CA_CERTS: cert });
     await trusting.metricBecomes(up, 1);
     for (const server of [late, doubting]) expect(await ask(server)).toBe(200);

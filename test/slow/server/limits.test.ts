@@ -11,7 +11,7 @@ import {
 } from '../../server/support/client.ts';
 import { TestServer } from '../../server/support/server.ts';
 
-/** Sets every number to its smallest and its largest value: the server starts, responds and stops. */
+/** Tests that the server starts, responds and stops with every number at its minimum and at its maximum. */
 
 /** A match of two photos with a text field. */
 const fields: Fields = { ...twoPhotos(), threshold_percent: '70' };
@@ -19,10 +19,10 @@ const fields: Fields = { ...twoPhotos(), threshold_percent: '70' };
 type Outcome = readonly (200 | string)[];
 const served: Outcome = [200];
 
-/** The response if that is not a match: at the smallest value of most settings, and at the largest of one. */
-const smallest: Record<string, Outcome> = {
+/** Expected outcomes other than a match, with a setting at its minimum or maximum. */
+const atMinimum: Record<string, Outcome> = {
   deadline_ms: ['deadline_exceeded'],
-  // The machine decides whether such a short timeout expires before a body that arrives at once is read.
+  // Whether such a short timeout expires before the body is read depends on the machine.
   upload_timeout_ms: [200, 'upload_timeout'],
   max_body_bytes: ['body_too_large'],
   max_image_bytes: ['image_too_large'],
@@ -33,16 +33,16 @@ const smallest: Record<string, Outcome> = {
   max_pixels: ['image_dimensions'],
   image_timeout_ms: ['image_too_complex', 'no_face_found'],
 };
-const largest: Record<string, Outcome> = { min_image_side: ['image_dimensions'] };
+const atMaximum: Record<string, Outcome> = { min_image_side: ['image_dimensions'] };
 
-/** The numeric settings of the table, with the ends of their ranges. */
+/** The numeric settings, with their ranges. */
 const ranges = Object.entries(settings).flatMap(([name, { expected }]) => {
-  const [, least, most] = /^a whole number from (\d+) to (\d+)$/.exec(expected) ?? [];
-  return least === undefined ? [] : [{ name, least, most: most! }];
+  const [, min, max] = /^a whole number from (\d+) to (\d+)$/.exec(expected) ?? [];
+  return min === undefined ? [] : [{ name, min, max: max! }];
 });
 
-/** Settings that one of them requires. */
-const together: Record<string, Record<string, string>> = {
+/** Other settings that a setting requires. */
+const required: Record<string, Record<string, string>> = {
   upload_memory_bytes: { FACEMATCH_MAX_BODY_BYTES: '1024' },
   keep_alive_s: { FACEMATCH_HTTP: 'node' },
 };
@@ -52,38 +52,38 @@ async function statusWith(env: Record<string, string>): Promise<200 | string> {
   return status === 200 ? status : body.code;
 }
 
-/** Settings on which the test of the others depends, and 256 threads. */
-const apart = ['min_image_side', 'keep_alive_s', 'workers'];
+/** Settings that are tested separately, because they affect the test of the others or start 256 threads. */
+const separate = ['min_image_side', 'keep_alive_s', 'workers'];
 
-const ends = ranges.flatMap(({ name, least, most }) => [
+const ends = ranges.flatMap(({ name, min, max }) => [
   {
     name,
-    value: least,
-    outcome: smallest[name] ?? served,
-    alone: name in smallest || name === 'keep_alive_s',
+    value: min,
+    outcome: atMinimum[name] ?? served,
+    alone: name in atMinimum || name === 'keep_alive_s',
   },
-  { name, value: most, outcome: largest[name] ?? served, alone: apart.includes(name) },
+  { name, value: max, outcome: atMaximum[name] ?? served, alone: separate.includes(name) },
 ]);
 
 test.each(ends.filter(({ alone }) => alone))(
   'works with $name at $value',
   { timeout: 300_000 },
   async ({ name, value, outcome }) => {
-    expect(outcome).toContain(await statusWith({ ...together[name], [variableOf(name)]: value }));
+    expect(outcome).toContain(await statusWith({ ...required[name], [variableOf(name)]: value }));
   },
 );
 
-test('works with all others at their minimum', async () => {
-  const others = ranges.filter(({ name }) => !(name in smallest) && name !== 'keep_alive_s');
+test('works with all other settings at their minimum', async () => {
+  const others = ranges.filter(({ name }) => !(name in atMinimum) && name !== 'keep_alive_s');
   expect(others.length).toBeGreaterThan(8);
-  const env = Object.fromEntries(others.map(({ name, least }) => [variableOf(name), least]));
+  const env = Object.fromEntries(others.map(({ name, min }) => [variableOf(name), min]));
   expect(await statusWith(env)).toBe(200);
 });
 
-test('works with all others at their maximum, and a body of unknown length larger than any kept memory', async () => {
-  // Both listeners cannot have one port.
-  const others = ranges.filter(({ name }) => ![...apart, 'admin_port'].includes(name));
-  const env = Object.fromEntries(others.map(({ name, most }) => [variableOf(name), most]));
+test('works with all other settings at their maximum, and a body of unknown length larger than pooled memory', async () => {
+  // The two listeners cannot use the same port.
+  const others = ranges.filter(({ name }) => ![...separate, 'admin_port'].includes(name));
+  const env = Object.fromEntries(others.map(({ name, max }) => [variableOf(name), max]));
   const server = await TestServer.forTest({ env });
   expect(server.port).toBe(65_535);
   expect((await server.match(fields)).status).toBe(200);

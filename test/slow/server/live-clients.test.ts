@@ -8,7 +8,7 @@ import { askPython, folder, hasCurl, hasPython } from '../../server/support/clie
 import { TestServer } from '../../server/support/server.ts';
 import { posesOf, sitter, turnedFrames } from '../../support/turned-head.mjs';
 
-/** Runs a liveness check with each of the project's clients. */
+/** Tests a live check with each of the project's clients. */
 
 const server = await TestServer.forFile({
   env: { FACEMATCH_ENDPOINTS: 'challenge,match_live', FACEMATCH_DEADLINE_MS: '60000' },
@@ -16,7 +16,7 @@ const server = await TestServer.forFile({
 const target = { url: server.origin, key: server.key };
 const reference: Buffer = await sitter()!.jpeg().toBuffer();
 
-/** Writes the frames that a challenge asks for, and returns their names. */
+/** Writes the frames that a challenge requires, and returns their names. */
 async function writeFrames(steps: readonly string[]): Promise<string[]> {
   const frames: Buffer[] = await turnedFrames(posesOf(steps));
   writeFileSync(join(folder, 'reference.jpg'), reference);
@@ -45,7 +45,7 @@ test.skipIf(!hasPython)('verifies a person with the client for Python', async ()
 });
 
 test.skipIf(!hasCurl)(
-  'verifies a person with the shell script, which reports the reason if it does not',
+  'verifies a person with the shell script, which prints the reason if it does not',
   async () => {
     const env = { PATH: process.env.PATH, FACEMATCH_URL: target.url, FACEMATCH_KEY: target.key };
     const run = (...args: string[]) => execute(projectPath('docs/clients/live.sh'), args, folder, env);

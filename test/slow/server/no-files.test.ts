@@ -7,11 +7,11 @@ import { blank, samples } from '../../fixtures/images.ts';
 import { RawClient, twoPhotos } from '../../server/support/client.ts';
 import { Home, idOf, pause, TestServer } from '../../server/support/server.ts';
 
-/** Nothing of a request is stored: no file is written, and the log has no data of it. */
+/** Tests that no part of a request is stored: no file is written, and the log contains none of its data. */
 
 const hasStrace = spawnSync('strace', ['--version']).status === 0;
 if (!hasStrace)
-  console.warn('Without strace (Debian package strace) nobody sees which files are opened: skipped');
+  console.warn('Skipped the check of opened files: strace is not installed (Debian package strace)');
 
 /** System calls that create or open a file. */
 const calls = [
@@ -20,14 +20,14 @@ const calls = [
   ...['rename', 'renameat', 'renameat2'],
 ];
 
-/** `-D`: the traced program stays a child of this process, and the tracer detaches. */
+/** With `-D`, the traced program is a child of this process, and the tracer runs detached. */
 const strace = (file: string) => [
   'strace',
   ...['-D', '-f', '--seccomp-bpf', '-s', '4096', '-o', file],
   ...['-e', `trace=${calls.map((call) => `?${call}`).join()}`],
 ];
 
-/** Resolves when the tracer has written that the process ended. */
+/** Resolves to the trace when the tracer has recorded that the process exited. */
 async function traceOf(file: string, pid: number): Promise<string[]> {
   const text = () => readFileSync(file, 'utf8');
   const end = new RegExp(`^${pid} +\\+\\+\\+ (exited|killed)`, 'm');
@@ -35,7 +35,7 @@ async function traceOf(file: string, pid: number): Promise<string[]> {
   return text().split('\n');
 }
 
-/** Returns calls that created a file or opened one for writing, and succeeded. */
+/** Returns the successful calls that created a file or opened one for writing. */
 function writes(trace: readonly string[]): string[] {
   return trace.filter((line) => {
     const call = /^\d+ +(?:<\.\.\. )?(\w+)/.exec(line)?.[1];
@@ -45,7 +45,7 @@ function writes(trace: readonly string[]): string[] {
   });
 }
 
-/** Node itself opens these for writing when it starts; they are not files. */
+/** Devices, not files, that Node opens for writing when it starts. */
 const noFiles = /"\/dev\/(null|tty)"/;
 
 const home = new Home();
@@ -64,7 +64,7 @@ beforeAll(async () => {
   const named = new FormData();
   named.append('image1', new Blob([samples.one as Uint8Array<ArrayBuffer>]), secretName);
   named.append('image2', new Blob(['no image']), secretName);
-  /** Ten requests a round: successful, rejected at every stage, large and abandoned ones. */
+  /** Sends ten requests per round: successful, rejected at every stage, large and abandoned ones. */
   const kinds: (() => Promise<{ status: number } | undefined>)[] = [
     () => server.match(twoPhotos()),
     () => server.match({ image1: nowhere, image2: nowhere }),
@@ -87,7 +87,7 @@ beforeAll(async () => {
     for (const response of responses) {
       if (response) statuses[response.status] = (statuses[response.status] ?? 0) + 1;
     }
-    // A body for which other servers would use a temporary file.
+    // Other servers would store such a body in a temporary file.
     if (round % 10 === 0) await server.match({ image1: large, image2: samples.one });
   }
   await server.stop();
@@ -123,7 +123,7 @@ describe('the log of these requests', () => {
 
   test.each(['latin1', 'hex', 'base64', 'base64url'] as const)('contains no image as %s', (encoding) => {
     for (const image of Object.values(samples)) {
-      // The first two bytes are those of every JPEG; an encoder may begin at any of three places.
+      // Skips the first two bytes, which every JPEG has, and tries the three possible offsets of base64.
       for (const start of [0, 1, 2, 3, 600, 601, 602]) {
         expect(log()).not.toContain(image.toString(encoding, start, start + 24).replace(/=+$/, ''));
       }
@@ -135,7 +135,7 @@ describe('the log of these requests', () => {
     expect(log()).not.toMatch(/embedding|Float32Array/);
   });
 
-  test('contains no path, no file name, and nothing else that the client wrote', () => {
+  test('contains no path, no file name, and no other text from the client', () => {
     for (const secret of [home.folder, projectPath('.'), secretName, 'secret-field', 'secret-value']) {
       expect(log()).not.toContain(secret);
     }

@@ -10,7 +10,7 @@ import { namedPipe, newFolder } from '../../support/folder.ts';
 
 const { freePorts, inherited, launch, serve } = await import(projectPath('test/support/programs.mjs'));
 
-/** A server whose worker is held with a request, which then succeeds or fails. */
+/** Starts a server whose worker waits at the gate with a request. */
 async function startBusy(options: Parameters<typeof TestServer.forTest>[0] = {}) {
   const server = await TestServer.forTest({ ...options, gate: 'open' });
   server.gate.close();
@@ -34,31 +34,39 @@ describe('startup', () => {
   truncateSync(join(damaged, 'embed.onnx'), 1000);
   test.each<[what: string, env: Record<string, string>, words: RegExp]>([
     ['a wrong setting', { FACEMATCH_PORT: 'http' }, /FACEMATCH_PORT: expected .* but received "http"/],
-    ['workers that die of their first image', { ...disturbedAddon, DIE_FILE: die }, /on purpose/],
+    ['workers that crash on their first image', { ...disturbedAddon, DIE_FILE: die }, /on purpose/],
     ['an unknown pack', { FACEMATCH_PACK: 'no-such-pack' }, /no model pack/],
-    ['a net that was cut short', { FACEMATCH_PACK: damaged }, /embed\.onnx.*replaced, changed or truncated/],
-    ['an audit log in no folder', { FACEMATCH_AUDIT_LOG: '/no/such/audit' }, /AUDIT_LOG cannot .*: ENOENT/],
-    ['an audit log in a pipe', { FACEMATCH_AUDIT_LOG: namedPipe() }, /AUDIT_LOG cannot .*: nothing reads/],
+    ['a truncated net', { FACEMATCH_PACK: damaged }, /embed\.onnx.*replaced, changed or truncated/],
+    [
+      'an audit log in a missing folder',
+      { FACEMATCH_AUDIT_LOG: '/no/such/audit' },
+      /AUDIT_LOG cannot .*: ENOENT/,
+    ],
+    [
+      'an audit log that is a pipe without a reader',
+      { FACEMATCH_AUDIT_LOG: namedPipe() },
+      /AUDIT_LOG cannot .*: nothing reads/,
+    ],
     ...['uws', 'node'].map((FACEMATCH_HTTP): [string, Record<string, string>, RegExp] => [
-      `an address of another machine (${FACEMATCH_HTTP})`,
+      `another machine's IP address (${FACEMATCH_HTTP})`,
       { FACEMATCH_HOST: '192.0.2.1', FACEMATCH_HTTP },
       /Cannot listen on 192\.0\.2\.1 port 0 \(EADDRNOTAVAIL\): .*FACEMATCH_HOST/,
     ]),
     ['no addon', { FACEMATCH_ADDON: '/nowhere.node' }, /addon did not load[\s\S]*npm run setup/],
     ['no certificate', { FACEMATCH_TLS_CERT: file, FACEMATCH_TLS_KEY: file }, /TLS_CERT: .* no certificate/],
-  ])('fails for %s with a message and no stack', async (_what, env, expected) => {
+  ])('fails for %s, with a message and without a stack', async (_what, env, expected) => {
     const words = await failingStart(env);
     expect(words).toMatch(expected);
     expect(words).not.toMatch(/^\s+at .*:\d+:\d+/m);
   });
 
-  test('fails with a message if the limit of open files is too low to load', async () => {
+  test('fails with a message if the limit of open files is too low', async () => {
     const limited = ['--nofile=48:48', process.execPath, program, 'serve'];
     const { code, stderr } = await execute('prlimit', limited, newFolder(), inherited);
     expect([code, stderr]).toEqual([1, expect.stringMatching(/^error: EMFILE.*ulimit -n.*\n$/)]);
   });
 
-  test('fails if another server uses the port, and does not share it', async () => {
+  test('fails if another server uses the port', async () => {
     const first = await TestServer.forTest();
     for (const [variable, origin] of [
       ['FACEMATCH_PORT', first.origin],
@@ -69,7 +77,7 @@ describe('startup', () => {
       );
   });
 
-  test('reports not ready until the first inference, and accepts flags of Node that no worker accepts', async () => {
+  test('is not ready until the first inference, and accepts Node flags that workers do not accept', async () => {
     const node = ['--max-semi-space-size=4', '--max-old-space-size=512', '--title=facematch'];
     const server = await TestServer.forTest({ gate: 'closed', until: 'listening', node });
     expect(await server.probe()).toEqual([503, readiness('starting')]);
@@ -85,7 +93,7 @@ describe('startup', () => {
 describe('shutdown', () => {
   test.each(['SIGTERM', 'SIGINT'] as const)('exits with 0 on %s when idle', async (signal) => {
     const server = await TestServer.forTest();
-    // An idle keep-alive connection does not delay it.
+    // An idle keep-alive connection does not delay the shutdown.
     const client = new RawClient(server.port);
     client.write(server.getRequest());
     await client.response();
@@ -94,7 +102,7 @@ describe('shutdown', () => {
     await client.closed;
   });
 
-  test('finishes running requests under load, and responds shutting_down to new ones on keep-alive connections', async () => {
+  test('finishes requests in flight, and responds shutting_down to new ones on keep-alive connections', async () => {
     const server = await TestServer.forTest({ gate: 'open' });
     server.gate.close();
     const asked = [paths.models, '/nowhere', paths.match];
@@ -110,7 +118,7 @@ describe('shutdown', () => {
     server.child.kill('SIGTERM');
     await server.line(server.stderr, /shutting down/);
 
-    // The route is checked first, also now.
+    // The route is still checked first.
     const codes = ['shutting_down', 'not_found', 'method_not_allowed'];
     for (const [at, { path, client }] of kept.entries()) {
       client.write(server.getRequest(path));
@@ -137,7 +145,7 @@ describe('shutdown', () => {
     expect(await server.line(server.stderr, /"requests_cut":1/)).toContain('stopped');
   });
 
-  test('exits at once on a signal after the first second, whatever runs', async () => {
+  test('exits at once on a second signal after one second, even with requests in flight', async () => {
     const { server, running } = await startBusy();
     server.child.kill('SIGTERM');
     await insist(server, () => server.child.kill('SIGINT'));
@@ -156,17 +164,17 @@ describe('shutdown', () => {
     expect(await server.ended).toEqual({ code: 0, signal: null });
   });
 
-  test('follows the end of the shell by which npx starts it', async () => {
+  test('shuts down when the shell that started it exits, as with npx', async () => {
     const server = await TestServer.forTest({
       env: { npm_command: 'exec' },
-      // The command after it keeps the shell from becoming node.
+      // The second command keeps the shell from replacing itself with Node.
       under: ['sh', '-c', '"$@"; true', 'sh'],
     });
     server.child.kill('SIGKILL');
     expect(await server.line(server.stderr, /"msg":"stopped"/)).toContain('"requests_cut":0');
   });
 
-  test('ignores SIGUSR1, which opens no debugger either', async () => {
+  test('ignores SIGUSR1, and does not start a debugger', async () => {
     const server = await TestServer.forTest();
     server.child.kill('SIGUSR1');
     await server.match(twoPhotos());
@@ -185,7 +193,7 @@ describe('shutdown', () => {
   });
 });
 
-test('ends the process on an uncaught error during a native call', async () => {
+test('exits on an uncaught exception during a native call', async () => {
   const statement = encodeURIComponent("throw new Error('thrown on purpose')");
   const node = ['--import', `data:text/javascript,process.on('SIGUSR2',()=>{${statement}})`];
   const { server, running } = await startBusy({ node });
@@ -195,7 +203,7 @@ test('ends the process on an uncaught error during a native call', async () => {
   expect(await server.line(server.stderr, /"level":"fatal".*thrown on purpose/)).toBeDefined();
 });
 
-test('continues after the reader of its log is gone', async () => {
+test('continues after the reader of its log has exited', async () => {
   const server = await TestServer.forTest();
   server.child.stderr!.destroy();
   for (let round = 0; round < 5; round++) expect((await server.match(twoPhotos())).status).toBe(200);
@@ -237,8 +245,8 @@ test('serves and shuts down while the reader of its log is paused', async () => 
   const server = await TestServer.forTest({ env: { FACEMATCH_AUDIT_LOG: audit } });
   server.child.stderr!.pause();
   const request = server.requestHeaders({ 'x-api-key': 'wrong' }, `GET ${paths.models} HTTP/1.1`);
-  // The lines exceed any pipe, but the responses fit into a socket, because µWS closes a pipelined connection
-  // that is not read.
+  // The log lines exceed a pipe's capacity. The responses must fit into a socket, because µWS closes a pipelined
+  // connection that is not read.
   for (let round = 0; round < 80; round++) {
     const client = new RawClient(server.port);
     client.write(request.repeat(100));
@@ -250,6 +258,6 @@ test('serves and shuts down while the reader of its log is paused', async () => 
   server.child.kill('SIGTERM');
   await once(server.child, 'exit');
   expect(server.child.exitCode).toBe(0);
-  // The audit log does not depend on it.
+  // The audit log must not depend on the log's reader.
   expect(readFileSync(audit, 'utf8')).toContain(body.request_id);
 });

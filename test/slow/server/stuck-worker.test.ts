@@ -7,8 +7,8 @@ import { expectProblem, paths } from '../../server/support/client.ts';
 import { Home, readiness, TestServer } from '../../server/support/server.ts';
 
 /**
- * Workers in a native call that does not end: they read a FIFO without a writer, which neither the cancel
- * flag nor the end of the thread interrupts. An image with STUCK in it makes the call.
+ * Tests workers in a native call that does not return. An image with STUCK in it makes the call read a FIFO without a
+ * writer, which neither the cancellation flag nor the end of the thread interrupts.
  */
 
 const home = new Home();
@@ -17,7 +17,7 @@ execFileSync('mkfifo', [fifo]);
 const env = { FACEMATCH_WORKERS: '2', FACEMATCH_DEADLINE_MS: '3000', STUCK_FIFO: fifo };
 const server = await TestServer.forFile({ env, gate: 'open' }, home);
 
-/** Returns a photo that makes a worker stick; each number gives another one. */
+/** Returns a photo that blocks a worker; each number makes a different file. */
 const sticky = (number: number) => Buffer.concat([samples.one, Buffer.from(`STUCK ${number}`)]);
 const detect = (image: Buffer) => server.match({ image }, { path: paths.detect });
 const stuck = (count: number) => server.metricBecomes('facematch_workers_stuck', count);
@@ -41,7 +41,7 @@ describe('a worker that is stuck in a native call', () => {
     });
   });
 
-  test('is replaced at most once per worker, and makes the process unhealthy only when all are blocked', async () => {
+  test('is replaced at most once, and makes the process unhealthy only if all workers are blocked', async () => {
     deadlines([await detect(sticky(2))]);
     await stuck(2);
     await workers(2);
@@ -51,7 +51,7 @@ describe('a worker that is stuck in a native call', () => {
     expect(await server.probe('/healthz')).toEqual([503, { status: 'stuck' }]);
   });
 
-  test('is not counted any more when the call returns', async () => {
+  test('is not counted after the call returns', async () => {
     const writer = await open(fifo, 'w');
     await writer.write('....');
     await writer.close();

@@ -8,19 +8,19 @@ import { TestServer, transport } from '../../server/support/server.ts';
 import { newFolder } from '../../support/folder.ts';
 
 /**
- * No byte of an image file remains in the server's memory after the response, however it arrived; SECURITY.md
- * lists what is not wiped.
+ * Tests that no byte of an image file remains in the server's memory after the response, however the image was sent.
+ * SECURITY.md lists the data that is not wiped.
  */
 
 const repeats = 1500;
 
 /**
- * µWS discards the body of a request that was rejected by its headers, and its read buffer keeps the end
- * until it is reused.
+ * µWS discards the body of a request that was rejected because of its headers, and its read buffer keeps the end of
+ * the body until it is reused.
  */
 const receiveBuffer_bytes = 512 * 1024;
 
-/** A photo that starts with a comment of 120,000 bytes, in which the mark is repeated. */
+/** Returns a photo that starts with a comment of 120,000 bytes, which repeats a mark. */
 function marked() {
   const mark = Buffer.from(randomBytes(10).toString('hex'));
   const text = Buffer.concat(Array(repeats).fill(mark));
@@ -38,7 +38,7 @@ function marked() {
 
 const piece_bytes = 8 * 1024 * 1024;
 
-/** Counts these texts in the memory that the process may write. */
+/** Counts these byte strings in the process's writable memory. */
 function countInMemory(pid: number, needles: readonly Buffer[]): number {
   const memory = openSync(`/proc/${pid}/mem`, 'r');
   const piece = Buffer.alloc(piece_bytes);
@@ -63,7 +63,7 @@ function read(memory: number, piece: Buffer, at: number, length: number): number
   try {
     return readSync(memory, piece, 0, length, at);
   } catch {
-    // Released meanwhile.
+    // The memory was released in the meantime.
     return 0;
   }
 }
@@ -89,20 +89,20 @@ const inJson = (photo: Buffer) => {
   return `{"image1":"${text}","image2":"${text}"}`;
 };
 
-/** Node seldom keeps a packet, in a buffer that it read into and freed. */
+/** Node occasionally leaves a packet in a read buffer that it has freed. */
 const packet_bytes = 64 * 1024;
 /**
- * The last TLS record, until the memory is reused: Node decrypts on its stack, BoringSSL (of µWS) in memory
- * that it frees without wiping it (ssl/ssl_buffer.cc, SSLBuffer::Clear).
+ * The last TLS record remains until its memory is reused. Node decrypts on its stack; µWS's BoringSSL decrypts in
+ * memory that it frees without wiping it (ssl/ssl_buffer.cc, SSLBuffer::Clear).
  */
 const decrypted_bytes = 16 * 1024;
-/** A piece of a JSON text may be a V8 string until its memory is reused. */
+/** A part of a JSON body may remain as a V8 string until its memory is reused. */
 const text_bytes = 512;
 
 const requests: readonly [what: string, status: number | 'left', sent: Sent][] = [
   ['a form', 200, (server, photo) => withHeaders(server, two(photo))],
   [
-    'a form in chunks',
+    'a chunked form',
     200,
     (server, photo) => {
       const form = two(photo);
@@ -112,13 +112,17 @@ const requests: readonly [what: string, status: number | 'left', sent: Sent][] =
   ],
   ['JSON', 200, (server, photo) => json(server, inJson(photo))],
   ['JSON with escapes', 200, (server, photo) => json(server, inJson(photo).replaceAll('/', '\\/'))],
-  ['JSON with another name', 400, (server, photo) => json(server, inJson(photo).replace('image2', 'photo'))],
   [
-    'a form with another name',
+    'JSON with an unknown name',
+    400,
+    (server, photo) => json(server, inJson(photo).replace('image2', 'photo')),
+  ],
+  [
+    'a form with an unknown name',
     400,
     (server, photo) => withHeaders(server, formBytes({ image1: photo, photo })),
   ],
-  ['a form without its end', 400, (server, photo) => withHeaders(server, two(photo).subarray(0, -20))],
+  ['a truncated form', 400, (server, photo) => withHeaders(server, two(photo).subarray(0, -20))],
   [
     'a form with a wrong key',
     401,
@@ -138,7 +142,7 @@ describe.each([...new Set([transport, 'node'])])('on %s', (FACEMATCH_HTTP) => {
   describe.each(settings)('%s', async (_how, env) => {
     const server = await TestServer.forFile({ env: { ...env, FACEMATCH_HTTP } });
 
-    // Rejected and abandoned requests enter no cache.
+    // Rejected and abandoned requests are not cached.
     const sents = requests.filter(
       ([, status]) => status === 200 || !('FACEMATCH_EMBEDDING_CACHE_SIZE' in env),
     );
@@ -148,14 +152,14 @@ describe.each([...new Set([transport, 'node'])])('on %s', (FACEMATCH_HTTP) => {
       const unwiped = () => countInMemory(server.child.pid!, needles);
       for (const bytes of [sent(server, photo)].flat()) client.write(bytes);
       if (status === 'left') {
-        // It must be there before it is wiped, or a count of 0 would prove nothing.
+        // The mark must be found before it is wiped, because otherwise a count of 0 would prove nothing.
         await expect.poll(unwiped).toBeGreaterThan(repeats);
         client.leave();
       } else expect((await client.response()).status).toBe(status);
       const decrypted = 'FACEMATCH_TLS_CERT' in env ? decrypted_bytes : 0;
       const read = FACEMATCH_HTTP === 'uws' ? (status === 401 ? receiveBuffer_bytes : 0) : packet_bytes;
-      const most = (text_bytes + decrypted + read) / needles[0]!.length;
-      await expect.poll(unwiped).toBeLessThanOrEqual(most);
+      const max = (text_bytes + decrypted + read) / needles[0]!.length;
+      await expect.poll(unwiped).toBeLessThanOrEqual(max);
       client.leave();
     });
   });

@@ -10,10 +10,10 @@ import { analyseOptions, blank, manifest, pack, samples } from '../../fixtures/i
 import { expectProblem, RawClient, type TestResponse, twoPhotos } from '../../server/support/client.ts';
 import { Home, pause, readiness, TestServer } from '../../server/support/server.ts';
 
-/** Workers that are busy, and workers that die. The gate holds them at the addon as long as a test needs. */
+/** Tests busy workers and crashed workers. The gate makes workers wait in the addon as long as a test needs. */
 
 const home = new Home();
-/** Its only token is taken by its first request. */
+/** A key whose only token is used by its first request. */
 const limitedKey = home.key({ rate: 0.001, burst: 1 });
 const thriftyKey = home.key({ rate: 0.001, burst: 6 });
 const maxBody = 3_000_000;
@@ -39,7 +39,8 @@ const codes = (responses: readonly TestResponse[]) =>
   responses.map(({ status, body }) => body.code ?? status);
 
 /**
- * Two requests run and two wait; the returned function lets them continue and resolves to the codes of all.
+ * Starts four requests, so that two run and two wait. The returned function opens the gate and resolves to the codes of
+ * all.
  */
 async function fill(key?: string) {
   gate.close();
@@ -56,7 +57,7 @@ async function fill(key?: string) {
 const allServed = [200, 200, 200, 200];
 
 describe('a full queue', () => {
-  test('is reported after the rate limit, before the declared length and the body; waiting requests are served', async () => {
+  test('is reported after the rate limit, but before the declared length and the body', async () => {
     await server.getModels({ key: limitedKey });
     const served = await fill();
     const codeFor = async (key: string) =>
@@ -79,7 +80,7 @@ describe('a full queue', () => {
     expect(await served()).toEqual(allServed);
   });
 
-  test('is not filled by requests that are still being uploaded', async () => {
+  test('does not include requests that are still being uploaded', async () => {
     const uploads = Array.from({ length: 10 }, () => new RawClient(server.port));
     for (const upload of uploads) upload.write(server.lengthHeaders(100_000));
     await server.metricBecomes('facematch_requests_in_flight', 10);
@@ -88,7 +89,7 @@ describe('a full queue', () => {
   });
 });
 
-test('responds at the deadline to running and waiting requests, and discards the late outcome', async () => {
+test('responds to running and waiting requests at the deadline, and discards late results', async () => {
   const options = { env: { ...env, FACEMATCH_DEADLINE_MS: '8000' }, gate: 'open' } as const;
   const server = await TestServer.forTest(options);
   const { gate } = server;
@@ -99,7 +100,7 @@ test('responds at the deadline to running and waiting requests, and discards the
   await busy(2);
   const queued = ask();
   expect(codes(await Promise.all([...running, queued]))).toEqual(Array(3).fill('deadline_exceeded'));
-  // The workers are still held, so nothing may be passed to them.
+  // The workers still wait at the gate, so they must not get another job.
   expect(await server.metric('facematch_workers_busy')).toBe(2);
   expect(await server.metric('facematch_queue_depth')).toBe(0);
   const logged = JSON.parse(await server.line(server.stderr, /deadline exceeded while analysing/));
@@ -111,7 +112,7 @@ test('responds at the deadline to running and waiting requests, and discards the
   expect((await ask()).status).toBe(200);
 });
 
-test('frees the workers of a client that leaves while its images run', async () => {
+test('frees the workers of a client that disconnects while its images are analysed', async () => {
   gate.close();
   const client = new RawClient(server.port);
   client.write(server.photoRequest());
@@ -124,7 +125,7 @@ test('frees the workers of a client that leaves while its images run', async () 
   expect((await ask()).status).toBe(200);
 });
 
-test('responds 500 without internals only to the request of a worker that dies', async () => {
+test('responds with 500 and without internals only to the request of a worker that crashes', async () => {
   gate.close();
   const running = [ask(), ask()];
   await busy(2);
@@ -157,7 +158,7 @@ const killOne = async () => {
 };
 const served = async () => codes(await Promise.all([ask(), ask()]));
 
-test('replaces a worker that dies while it is idle, repeatedly', async () => {
+test('replaces a worker that crashes while it is idle, repeatedly', async () => {
   for (let round = 0; round < 3; round++) {
     await killOne();
     await workers(2);
@@ -165,7 +166,7 @@ test('replaces a worker that dies while it is idle, repeatedly', async () => {
   expect(await served()).toEqual([200, 200]);
 });
 
-test('counts workers that die during startup as missing, until they can start', async () => {
+test('counts workers that crash during startup as missing, until they can start', async () => {
   writeFileSync(dieFile, '');
   await killOne();
   await workers(1);
@@ -174,23 +175,23 @@ test('counts workers that die during startup as missing, until they can start', 
   await killOne();
   await workers(0);
   expect(await server.probe()).toEqual([503, readiness('recovering')]);
-  // Waits for a worker, as in a queue.
+  // This request waits for a worker in the queue.
   const last = ask();
   rmSync(dieFile);
   await workers(2);
   expect(await server.probe()).toEqual([200, readiness('ready')]);
-  // Passed to a worker that never came up, or handled by one that did.
+  // The request went to a worker that did not start, or to one that did.
   expect([200, 500, 504]).toContain((await last).status);
-  // They are replaced as before.
+  // The workers are replaced as before.
   await killOne();
   await workers(2);
   expect(await served()).toEqual([200, 200]);
 });
 
 /**
- * The last test with this server, because another key, for which a worker stays free, is active from here on.
+ * This must be the last test with this server, because a second key is active after it, for which a worker is reserved.
  */
-test('takes no tokens when the queue is full, so that a retry is not rate limited', async () => {
+test('uses no tokens when the queue is full, so that a retry is not rate limited', async () => {
   const served = await fill(thriftyKey);
   for (let tried = 0; tried < 5; tried++) {
     const { body, headers } = await ask(thriftyKey);
@@ -199,10 +200,10 @@ test('takes no tokens when the queue is full, so that a retry is not rate limite
   expect(await served()).toEqual(allServed);
 });
 
-/** Uses the built pool, because a worker thread runs JavaScript, not TypeScript. */
+/** Uses the compiled pool, because a worker thread cannot run TypeScript. */
 const { Pool } = (await import(projectPath('dist/src/engine/pool.js'))) as { Pool: typeof PoolClass };
 const program = pathToFileURL(projectPath('dist/src/endpoints/worker.js'));
-/** The whole fallback analyses it, so that it takes long. */
+/** An image without a face, which takes long because all passes of the fallback search it. */
 const faceless = await blank(4000, 3000, 'png');
 
 function shared(photo: Buffer): Uint8Array {
@@ -215,7 +216,7 @@ const startPool = (workers: number) =>
   Pool.start<WorkerJobs>({ workers, pack_directory: pack, program, onWorkerError: () => {} });
 loadPack(pack, manifest);
 
-/** The outcomes of a job. */
+/** Returns the outcomes of a job. */
 async function facesIn(pool: PoolClass<WorkerJobs>, images: readonly Uint8Array[]) {
   const response = await pool.analyse(0, { images, options: analyseOptions });
   if (!response.ok) throw new Error(JSON.stringify(response));
@@ -223,7 +224,7 @@ async function facesIn(pool: PoolClass<WorkerJobs>, images: readonly Uint8Array[
   return response.output;
 }
 
-test('shares two images of one job with the worker unchanged, and returns them in their order', async () => {
+test('shares two images of one job with the worker unchanged, and returns their results in order', async () => {
   const pool = await startPool(1);
   onTestFinished(() => pool.close());
   const images = [shared(faceless), shared(samples.one)];
@@ -245,7 +246,7 @@ test("ends a cancelled job at its current stage, but not the worker's next job",
   expect(next).toMatchObject({ ok: true, image: { faces: { length: 3 } } });
 });
 
-test('returns a problem of a calculation with its members', async () => {
+test('returns the problem of a failed calculation with its members', async () => {
   const pool = await startPool(1);
   onTestFinished(() => pool.close());
   const body = shared(Buffer.from('[]'));
@@ -255,10 +256,10 @@ test('returns a problem of a calculation with its members', async () => {
   expect(response).toMatchObject({ ok: false, code: 'invalid_field', extras: { field: '' } });
 });
 
-test('ends jobs that run or arrive while the pool closes together with the workers', async () => {
+test('ends jobs that run or arrive while the pool closes', async () => {
   const pool = await startPool(1);
   const images = [shared(faceless)];
-  // The worker reads its image while the pool closes.
+  // The worker is reading the image while the pool closes.
   const running = facesIn(pool, images);
   const closed = pool.close();
   await expect(running).rejects.toThrow('exited');

