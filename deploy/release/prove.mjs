@@ -218,7 +218,9 @@ try {
       writeFileSync(join(debian, 'srv/serve.sh'), serve);
       // Stops Debian from starting nginx on the host's ports when the package is installed.
       writeFileSync(join(debian, 'usr/sbin/policy-rc.d'), '#!/bin/sh\nexit 101\n', { mode: 0o755 });
-      within('apt-get update -qq && apt-get install -qq --no-install-recommends curl iproute2 nginx openssl');
+      within(
+        'export DEBIAN_FRONTEND=noninteractive; apt-get update -qq && apt-get install -qq --no-install-recommends curl iproute2 nginx openssl',
+      );
       within('cd /srv && bash install.sh');
       served.push(within('unshare --net bash -c "ip link set lo up && cd /srv && bash serve.sh"'));
     });
