@@ -130,7 +130,7 @@ describe('facematch eval', () => {
 
 test.each([
   ['staff=listed --groups hair', 'No people.tsv has the labels hair. Available labels: age, sex.'],
-  ['few=images', 'of 1 in 200: 11 in the largest group, and at least 64 are needed'],
+  ['few=images', 'of 1 in 200: the largest group has 11, but needs at least 64'],
 ])('reports errors of facematch calibrate %s before it embeds anything', async (line, message) => {
   expectFailure(await facematchInHost(`calibrate ${line}`, folder), 1, message);
 });

@@ -134,6 +134,6 @@ test.skipIf(!shared)(
       /BGR, \(byte − 127\.5\) × 0\.00784314 separates the pairs better, [\d.]+ instead of [\d.]+: correct channels/,
     );
     // Unscaled bytes, on which the model was not trained, come last.
-    expect(stdout).toMatch(/(?:B|R)G(?:B|R), \(byte − 0\) × 1 .*\n.*G., \(byte − 0\) × 1 .*\nApart/);
+    expect(stdout).toMatch(/(?:B|R)G(?:B|R), \(byte − 0\) × 1 .*\n.*G., \(byte − 0\) × 1 .*\nSeparation/);
   },
 );

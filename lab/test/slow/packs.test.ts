@@ -78,7 +78,7 @@ describe('facematch packs add', () => {
     ['./x --embedder no-net.onnx', 1, 'no-net.onnx cannot be used'],
     ['./x --embedder halves.onnx', 1, 'halves.onnx has half-precision (FP16) inputs or outputs'],
     ['./x --embedder brought.onnx --embedder-output fc2', 1, 'must have an output fc2, but has "fc1" 1×128'],
-    ['./x --detector brought.onnx', 1, ', blazeface by its outputs: "fc1" 1×128'],
+    ['./x --detector brought.onnx', 1, ', blazeface: "fc1" 1×128'],
     ['./x --detector brought.onnx --detector-family yunet', 1, 'do not match the family yunet'],
     [
       './x --detector blind.onnx',
