@@ -221,7 +221,9 @@ describe('a published set', () => {
 
   test('fails if it has no images in the expected place', async () => {
     respondWith(whole);
-    await expect(open(newFolder(), 'lfw', { ...own, image: /^none()()$/ })).rejects.toThrow('has no images');
+    await expect(open(newFolder(), 'lfw', { ...own, image: /^none()()$/ })).rejects.toThrow(
+      'does not contain the expected images',
+    );
   });
 
   test('must have a known name', async () => {
