@@ -46,7 +46,7 @@ describe("preparing a pack of the user's nets and of another pack's nets", () =>
     await expect(preparePack(pack, silent)).rejects.toThrow(
       'The pack small-embedder needs a file that you must provide: embedder (models/sface.onnx), of a project at 1, licence ' +
         'Apache-2.0. It is made by the test.\n' +
-        `Then: node dist/models/prepare/index.js ${pack} --file embedder=PATH`,
+        `Then run: node dist/models/prepare/index.js ${pack} --file embedder=PATH`,
     );
     expect(readdirSync(pack)).toEqual(['manifest.json']);
   });
@@ -69,7 +69,7 @@ describe("preparing a pack of the user's nets and of another pack's nets", () =>
     [
       'has changed',
       ({ detector }) => Object.assign(detector, { sha256: sha256(Buffer.from('an older detector')) }),
-      /^The detector of the pack default has SHA-256 .* that pack has changed\. Take its member "detector" over/,
+      /^The detector of the pack default has the SHA-256 .* that pack has changed\. Copy its member "detector"/,
     ],
     [
       'is missing',
