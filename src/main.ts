@@ -6,7 +6,7 @@ import { type Server, startServer } from './server/start.ts';
 import { LineWriter } from './telemetry/line-writer.ts';
 import { openLog } from './telemetry/telemetry.ts';
 
-/** The process: config → server → signals → exit code. One line goes to standard output, everything else to the log. */
+/** Runs the server until a signal ends it. Prints one line to standard output; all other messages go to the log. */
 export async function main(): Promise<void> {
   const config = readConfig();
   const log = openLog(config.log_level);

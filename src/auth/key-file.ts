@@ -76,7 +76,7 @@ export function recordsOf(file: string, text: string): KeyRecord[] {
 }
 
 /**
- * Does the same as `recordsOf`, but lets the event loop run between groups of records, so that requests do not
+ * Does the same as `recordsOf`, but lets the event loop run between groups of records. Requests therefore do not
  * wait for a file with thousands of keys. Rejects only with UnusableFile.
  */
 export async function recordsInTurns(file: string, text: string): Promise<KeyRecord[]> {

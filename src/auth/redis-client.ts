@@ -89,8 +89,8 @@ export class RedisClient {
   }
 
   /**
-   * Connects, logs in, and runs the script on a test bucket, which fails if Redis is loading, read-only or full,
-   * or if the user lacks rights. Rejects with an Error whose message is one line without the password.
+   * Connects, logs in, and runs the script on a test bucket. The script fails if Redis is loading, read-only or
+   * full, or if the user lacks rights. Rejects with an Error whose message is one line without the password.
    */
   static async open(redisUrl: RedisUrl, limit_ms = connectLimit_ms): Promise<RedisClient> {
     const { host, port, db, tls, username, password } = redisUrl;

@@ -44,7 +44,7 @@ function isFolder(path: Buffer): boolean {
 }
 
 /**
- * Returns the path of a file in the bytes of the file system. If no file has this name, looks for one whose
+ * Returns the path of a file in the bytes of the file system. If no file has this name, looks for a file whose
  * name is not UTF-8 and decodes to it: with replacement characters, as in a command-line argument, or as
  * Latin-1. Throws an Error whose message is meant for the user if several files match.
  */

@@ -158,7 +158,7 @@ export interface ImageEndpoint extends Common {
   /** Name of the clients' type for the fields, without the images. */
   values: string;
   success: Success;
-  /** Error groups besides those that follow from the fields. */
+  /** Error groups that cannot be derived from the fields. */
   errors: readonly Extract<RequestKind, 'faces' | 'choice' | 'persons'>[];
   /** The field with the challenge, which the request marks as used. */
   redeems?: string;

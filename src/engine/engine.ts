@@ -94,7 +94,7 @@ export class Engine<J extends Jobs> {
 
   /**
    * Loads the addon, so that an error is reported once. Starts no thread. `program`: entry file of the worker
-   * threads. Throws an Error with a message for people.
+   * threads. Throws an Error whose message is meant for the user.
    */
   constructor(config: Config, program: URL, logger: Pick<Logger, 'warn' | 'error'>) {
     this.#config = config;
@@ -122,7 +122,7 @@ export class Engine<J extends Jobs> {
   }
 
   /**
-   * Resolves when every worker has run its first inference. Rejects with an Error with a message for people.
+   * Resolves when every worker has run its first inference. Rejects with an Error whose message is meant for the user.
    */
   async start(pack_directory: string, manifest: Manifest): Promise<void> {
     await verifyPack(pack_directory, manifest);

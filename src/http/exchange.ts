@@ -192,8 +192,8 @@ export class Exchange {
   }
 
   /**
-   * Resolves to the whole body. Rejects with the upload's error, with upload_timeout, with `malformed`, with
-   * ClientLeft, or with overloaded if a part of the body arrived before without `hold`.
+   * Resolves to the whole body. Rejects with the upload's error, upload_timeout, `malformed` or ClientLeft. Rejects
+   * with overloaded if a part of the body arrived before and was not collected by `hold`.
    */
   receive(upload: Upload, { malformed, isWhole }: Expected): Promise<Buffer> {
     return new Promise((resolve, reject) => {

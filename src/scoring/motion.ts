@@ -61,7 +61,7 @@ export const motionThresholds = {
   step_pitch: 11,
   /**
    * Maximum stretch of a face that shows a step. A print that is bent about the vertical axis and tilted changes its
-   * pose about both axes, but its face is foreshortened: the stretch is 1.16 to 1.53 in simulation. Photos of heads
+   * pose about both axes, but its face is foreshortened. In simulation its stretch is 1.16 to 1.53. Photos of heads
    * turned by 25 to 45 degrees have at most 1.16. Photos of lifted or lowered heads have at most 1.24, and 95 % of
    * them at most 1.15.
    */
@@ -261,9 +261,9 @@ function shownStep(
 }
 
 /**
- * Returns the movements away from the camera and back that show a step: in at least two frames, or in one frame that
- * is well beyond the threshold. The two frames need not be adjacent, because noise may put a frame between them below
- * the threshold.
+ * Returns the movements away from the camera and back that show a step. A movement has at least two frames, or one
+ * frame that is well beyond the threshold. The two frames need not be adjacent, because noise may put a frame between
+ * them below the threshold.
  */
 function excursionsOf(changes: readonly Change[], thresholds: MotionThresholds): Excursion[] {
   const excursions: Excursion[] = [];

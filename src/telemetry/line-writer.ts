@@ -35,8 +35,8 @@ function linesIn(text: string | Buffer): number {
 
 /**
  * Writes lines on a libuv thread, so that a slow reader or disk does not block the main thread. Lines beyond the
- * maximum are dropped and counted. pino's own destination is not used, because on a full disk it retries forever at
- * the end of the process, and after a reopen it may use wrong descriptors.
+ * maximum are dropped and counted. The writer of pino is not used: on a full disk it retries forever at
+ * the end of the process. After a reopen it may use wrong descriptors.
  */
 export class LineWriter {
   readonly #options: LinesOptions;

@@ -8,7 +8,7 @@ export function notLargestText(image: string): string {
   );
 }
 
-/** Text for a photo in which another face than the compared one agrees better with the other photos. */
+/** Text for a photo whose largest face was compared although another face agrees better with the other photos. */
 export function betterFaceText(photo: string, face: string): string {
   return (
     `The largest face of ${photo} was compared, but ${face} agrees better with the other photos. ` +

@@ -1,9 +1,6 @@
 import { promisedRate } from '../scoring/calibration.ts';
 
-/**
- * Sentences about scores for people. The command line and the demo page share them, so that both show the
- * numbers of the API.
- */
+/** Texts about scores. The command line and the demo page share them, so that both show the numbers of the API. */
 
 /** The members of a response with the score of a comparison. */
 export interface Scored {

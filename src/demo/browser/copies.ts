@@ -93,7 +93,7 @@ async function turned(file: Blob, turn: Transform): Promise<Blob> {
 }
 
 /**
- * Returns the EXIF orientation of a PNG or WebP; undefined if it has none. A PNG chunk (3rd edition, section
+ * Returns the EXIF orientation of a PNG or WebP; undefined if it has none. A PNG chunk (PNG, 3rd edition, section
  * 11.3.3.5) has length, type, data and CRC, big-endian. A WebP chunk (RIFF) has type, length and data padded to an
  * even length, little-endian. Throws a RangeError for a truncated image.
  */
