@@ -35,7 +35,7 @@ const demo = projectPath('node_modules/@vladmandic/face-api/demo');
 const photos = `${demo}/sample1.jpg ${demo}/sample3.jpg`;
 
 describe('facematch packs add', () => {
-  test('makes a pack that loads, reports its assumptions, and serves uncalibrated', async () => {
+  test('makes an uncalibrated pack that loads and can be used, and reports its assumptions', async () => {
     const own = './mine --embedder brought.onnx --licence MIT --source of-the-test';
     const { code, stdout, stderr } = await packs(`add ${own}`);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });

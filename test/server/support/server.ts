@@ -233,7 +233,7 @@ export class TestServer {
     return this.send({ path, key, body: text, headers: { 'content-type': 'application/json' } });
   }
 
-  /** Builds a match/embeddings request that compares an image's first face with all faces of it. */
+  /** Builds a match/embeddings request that compares an image's first face with all faces of the image. */
   async embeddingsRequest(image: Uint8Array): Promise<Json> {
     const { body } = await this.match({ image }, { path: paths.embed });
     const { pack, version, accuracy_mode } = body.embedding;

@@ -65,7 +65,7 @@ describe.skipIf(chromiumFile === undefined)('two photos', () => {
     expect(await help.getAttribute('href')).toMatch(/^\/faces\/API\/.*docs#./);
   });
 
-  test('show a box for every face of the response, and none after one is removed', async () => {
+  test('show a box for every face of the response, and no box after a photo is removed', async () => {
     const demo = await session.openWithPhotos();
     const response = await demo.compare();
     for (const number of [1, 2] as const) {
@@ -175,7 +175,7 @@ describe.skipIf(chromiumFile === undefined)('one against many', () => {
     await demo.compare();
     expect(await demo.problem.textContent()).toContain('No face found');
     expect(await demo.slot(1).locator('[aria-invalid="true"]').count()).toBe(1);
-    // Without any photo to compare with, the problem is shown there.
+    // If no photo to compare with is left, the problem is shown at the field for these photos.
     await demo.give(1, jpeg(samples.one));
     await demo.page.getByRole('button', { name: 'Remove photo 1 to compare with' }).click();
     await demo.page.getByRole('button', { name: 'Compare', exact: true }).click();
@@ -185,7 +185,7 @@ describe.skipIf(chromiumFile === undefined)('one against many', () => {
 });
 
 describe.skipIf(chromiumFile === undefined)('the faces of a photo', () => {
-  test('show their details in a table, and their places in the photo', async () => {
+  test('are listed in a table with their details, and marked in the photo', async () => {
     const demo = await session.open();
     await demo.page.getByLabel('Find faces').check();
     await demo.give(1, jpeg(samples.one));
