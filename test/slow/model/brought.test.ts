@@ -45,7 +45,7 @@ describe("preparing a pack of the user's nets and of another pack's nets", () =>
   test('names missing files, their project, their licence and where to get them', async () => {
     await expect(preparePack(pack, silent)).rejects.toThrow(
       'The pack small-embedder needs a file that you must provide: embedder (models/sface.onnx), of a project at 1, licence ' +
-        'Apache-2.0. It is made by the test.\n' +
+        'Apache-2.0. The test makes it.\n' +
         `Then run: node dist/models/prepare/index.js ${pack} --file embedder=PATH`,
     );
     expect(readdirSync(pack)).toEqual(['manifest.json']);
