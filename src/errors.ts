@@ -256,7 +256,7 @@ export const errorTable = {
     status: 422,
     title: 'A face may be shown on a photo or a screen',
     detail:
-      '"errors" lists each such face with its live_score; take a new photo of the person. The score is often wrong, so a human should decide.',
+      '"errors" lists each face whose live_score is below live_threshold; take a new photo of the person. The score is often wrong, so a human should decide.',
     group: 'image',
     requests: 'choice',
     members: ['errors'],

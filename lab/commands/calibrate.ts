@@ -29,7 +29,7 @@ export function registerCalibrate(program: Command): void {
     )
     .option(
       '--occluded <name=dir...>',
-      'people with covered nose and mouth, also for the occlusion score; if another set has the same people, use its name',
+      'people with covered nose and mouth, also for the occlusion score; if another set has the same people, NAME must be the name of that set',
       parseSetFolder,
     )
     .option('--without-people <dir...>', 'folders of images without people, for the human check')
@@ -56,8 +56,8 @@ export function registerCalibrate(program: Command): void {
   addHelp(command, {
     notes: `The table is fitted to the group with the highest false match rate. A group is a set, or the people who share a label in people.tsv, or
 several labels with --groups.
-With --check, --write rejects a table if a stated rate is more than one point of confidence_percent (1.26 times) below the 95 % interval
-of a group's measured rate. The command then prints how many more people are needed.`,
+With --check, --write rejects a table whose stated rates are too low for a group: more than one point of confidence_percent (1.26 times)
+below the 95 % interval of the measured rate. The command then prints how many more people are needed.`,
     examples: [
       'facematch calibrate lfw=lfw/images ages=ages/images --without-people animals --check',
       "facematch calibrate staff=staff/photos --groups 'origin*sex,age' --check",

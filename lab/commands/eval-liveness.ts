@@ -68,8 +68,8 @@ export function registerEvalLiveness(program: Command): void {
   addHelp(evaluate, {
     notes: `The command tries each sequence against all twelve challenges of two steps. APCER is the share of attacks that pass any challenge, for each
 kind of motion. BPCER is the share of live sequences that fail the challenge in their column steps (such as left,up). 95 % intervals are
-clustered by person. Sequences made from photos have interpolated poses, so they do not test the continuity of a real movement. A
-person's label is uncertain if a frontal photo disagrees with at least half of the person's other frontal photos.`,
+clustered by person. Sequences made from photos have interpolated poses, so they do not test the continuity of a real movement. The
+line "certain labels only" omits a sequence if a frontal photo disagrees with at least half of the person's other frontal photos.`,
     examples: [
       'facematch eval-liveness presentations',
       'facematch eval-liveness presentations --people staff=staff/photos',

@@ -132,14 +132,16 @@ function fieldsOf({ fields }) {
 }
 
 export function fieldsTable() {
-  const fields = new Map(endpoints.flatMap((one) => ('fields' in one ? Object.entries(one.fields) : [])));
+  const entries = endpoints.flatMap((one) => ('fields' in one ? Object.entries(one.fields) : []));
+  // Keeps the order of the entries, and for each field the description of its first endpoint.
+  const fields = new Map([...entries, ...entries.toReversed()]);
   const rows = [...fields].map(([name, rule]) => [
     `\`${name}\``,
     valuesOf(rule),
     rule.kind === 'image' || rule.kind === 'token'
       ? 'required'
       : rule.default === undefined
-        ? "the pack's own"
+        ? 'set by the pack'
         : `\`${rule.default}\``,
     // Removes facts that other columns have.
     rule.description

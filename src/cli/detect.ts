@@ -117,7 +117,7 @@ export function registerEmbed(program: Command): void {
     .addOption(matchFlag('min_det_score'))
     .action(embed);
   addHelp(command, {
-    notes: `Each line is a face: file, box, quality, embedding (little-endian 32-bit floats, base64), pack, version and mode, and the
+    notes: `Each line describes one face: file, box, quality, embedding (little-endian 32-bit floats, base64), pack, version and mode, and the
 warnings and min_detectable_face_px of its image. Warnings, and the names of images without a face, are also printed to standard
 error. An embedding is biometric data: it can be used to recognise the person. If an image cannot be read, the other images are
 processed, and the exit code is 1.`,

@@ -157,7 +157,7 @@ export const settings = {
     2,
     1000,
     16,
-    'Maximum number of form parts; repetitions of a field that may repeat do not count',
+    'Maximum number of form parts; repetitions of a repeatable field do not count',
   ),
   max_part_header_bytes: integer(64, 65_536, 8192, 'Maximum size of the headers of one part, in bytes'),
   max_field_bytes: integer(1, 65_536, 1024, 'Maximum size of a text field in bytes'),

@@ -47,7 +47,7 @@ export const Face = object(
       mouth_left: point('Left corner of the mouth'),
     }),
     detection_score: share.describe(
-      'Confidence of the detector that this is a face. If a later pass found the face, it is measured in an enlarged crop',
+      'Confidence of the detector that this is a face. For a face of a later pass, the score is measured in an enlarged crop',
     ),
     found_by: word(foundBy, 'Detection pass that found the face:'),
     human_score: optional(
@@ -78,7 +78,9 @@ export const Face = object(
       dot_pitch_px: z
         .number()
         .min(0)
-        .describe('Approximate distance of the dots of a print, fax or photocopy, in pixels; 0 otherwise'),
+        .describe(
+          'Approximate distance between the dots of a print, fax or photocopy, in pixels; 0 otherwise',
+        ),
       stretch_ratio: z
         .number()
         .min(1)
@@ -96,7 +98,7 @@ export const DetectedFace = Face.extend({
     'Quality components with the names and mappings of ISO/IEC 29794-5 (OFIQ 1.0.3); 100 is best. Not conformant, because OFIQ uses other landmarks',
     {
       inter_eye_distance: component(
-        'From the distance of the eyes in pixels, corrected for yaw: 50 at 70 pixels',
+        'From the distance between the eyes in pixels, corrected for yaw: 50 at 70 pixels',
       ),
       head_pose_yaw: component('cos² of the yaw: 50 at 45 degrees'),
       head_pose_roll: component('cos² of the roll: 50 at 45 degrees'),
@@ -121,8 +123,8 @@ export const image = {
   ),
   searched_rotations: optional(
     z.array(z.literal([0, 90, 180, 270])),
-    'Face rotations that were searched, in degrees clockwise; 0 is upright. Absent if all four were searched. This happens if the image has no upright face, ' +
-      'or, where the detector had a weak response, before a negative result',
+    'Face rotations that were searched, in degrees clockwise; 0 is upright. Absent if all four were searched. This is the case for an image without an upright face. ' +
+      'Before a "no match", all four are also searched wherever the detector had a weak response',
   ),
 };
 export const facesOf = <Shape extends z.ZodType>(face: Shape) =>

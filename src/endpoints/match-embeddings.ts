@@ -141,7 +141,7 @@ export const matchEmbeddings = define({
     summary: 'Compare one embedding with many',
     description:
       `Compares an embedding from the embed endpoint with up to ${maxCandidates.toLocaleString('en')} others, with the same result as ` +
-      `comparing their images; up to ${maxEmbeddings} embeddings of one person count as one, as in a match of persons. ` +
+      `comparing their images; up to ${maxEmbeddings} embeddings of one person count as one, as in match_person. ` +
       'Set `searched` to the size of the gallery in which the candidates were found, because the best match among a million different ' +
       'people scores higher than the best among a few. Disabled by default.',
     curl: ['-H "content-type: application/json"', '--data @embeddings.json'],

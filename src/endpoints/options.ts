@@ -68,7 +68,7 @@ export const optionRules = {
     max: 100,
     default: 40,
     description:
-      'Minimum `confidence_percent` of each photo with the mean of the other photos on its side. Requests with a photo below it are rejected (422 `photos_disagree`). 0 rejects none',
+      'Minimum `confidence_percent` of each photo compared with the mean of the other photos on its side. Requests with a photo below it are rejected (422 `photos_disagree`). 0 rejects none',
     endpoints: ['match_person', 'match_live'],
   },
   image1_face_index: {
@@ -98,7 +98,7 @@ export const optionRules = {
     kind: 'boolean',
     default: true,
     description:
-      'Run additional detection passes for small or rotated faces and, if no face was found, for dark, printed or cropped faces. Slower',
+      'Run additional detection passes for small and rotated faces. If no face was found, also search for dark, printed and cropped faces. Slower',
     endpoints: anyImage,
     analysis: true,
   },

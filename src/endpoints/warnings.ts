@@ -13,7 +13,7 @@ import { count, object, some, text, word } from './schema.ts';
 /** Description of each reason, with the response member and its limit. */
 export const qualityReasons = Object.fromEntries(
   qualityLimits.map(({ reason, words, member, min, max }) => {
-    const limit = min === undefined ? `beyond ${max}` : `below ${min}`;
+    const limit = min !== undefined ? `below ${min}` : `${member === 'yaw' ? 'beyond' : 'above'} ${max}`;
     return [reason, `${words} (${member} ${limit})`];
   }),
 ) as Record<QualityReason, string>;
@@ -26,8 +26,8 @@ export const warningCodes = {
   search_timed_out: 'The search for faces reached its time limit and was stopped; there may be more faces',
   faces_omitted: `The list of faces is incomplete: there are more than ${maxFaces}, or the time limit was reached`,
   not_the_largest_face:
-    'The compared face is not the largest of its image and was not selected by index. In a match of persons, ' +
-    'where the largest face is compared, another face of the photo agrees better with the other photos',
+    'The compared face is not the largest of its image and was not selected by index. In match_person and match_live, ' +
+    'which compare the largest face of each photo, another face agrees better with the other photos',
   photos_disagree: 'A photo does not agree with the others on its side and may show someone else',
   multi_photo_uncalibrated: 'The pack has no multi-photo calibration; the rate is a conservative estimate',
   low_quality_face: 'The quality of the compared face is low; the same person is recognised less often',
@@ -46,11 +46,11 @@ export const Warning = object(
         'is the index of the face. With `uncalibrated` and `multi_photo_uncalibrated`: `model`',
     ),
     index: count
-      .describe('In a match of persons: zero-based index of the photo within its field')
+      .describe('In match_person and match_live: zero-based index of the photo within its field')
       .exactOptional(),
     face_index: count
       .describe(
-        'With `not_the_largest_face` only: the compared face; in a match of persons the face that agrees better',
+        'With `not_the_largest_face` only: the compared face; in match_person and match_live, the face that agrees better',
       )
       .exactOptional(),
     faces_omitted: some
@@ -134,7 +134,7 @@ export function notTheLargest(field: ImageField, { faces, face_index }: Image, c
   return [{ code: 'not_the_largest_face', field, face_index, detail }];
 }
 
-/** Warns in a match of persons if another face of a photo agrees better than the compared face, the largest. */
+/** Warns in match_person and match_live if another face of a photo agrees better than the compared face, the largest. */
 export function betterFace(field: string, index: number, best_face: number): Warning[] {
   if (best_face === 0) return [];
   const detail = betterFaceText(photoName(field, index), `face ${best_face}`);

@@ -123,7 +123,7 @@ function bodyOf(endpoint: Listed): { requestBody?: RequestBody } {
     case 'embeddings': {
       const schema = ref('schemas', 'EmbeddingsRequest');
       const description =
-        'JSON of at most 4 MiB, 32 levels and 100,000 values. Unknown members are ignored and reported in `warnings`; optional members may be null.';
+        'JSON of at most 4 MiB, 32 nesting levels and 100,000 values. Unknown members are ignored and reported in `warnings`; optional members may be null.';
       return { requestBody: { description, required: true, content: { 'application/json': { schema } } } };
     }
   }
@@ -146,7 +146,7 @@ function formBody({ fields }: ImageEndpoint): RequestBody {
   return {
     description:
       'A form as multipart/form-data (RFC 7578). Parts may be in any order. Each field may be sent at most once' +
-      `${several.length === 0 ? '' : `, except ${several.join(' and ')}`}. Booleans are true and false in any case, or 1 and 0. ` +
+      `${several.length === 0 ? '' : `, except ${several.join(' and ')}`}. Booleans are true and false, in upper or lower case, or 1 and 0. ` +
       'Empty fields, and null in JSON, select the default. ' +
       'Alternatively, send JSON with the same members. Images are then base64 (RFC 4648, section 4, with or without padding, or as a data: URL), ' +
       'and numbers and booleans are JSON values, or strings as in a form. Limits apply to the decoded bytes of an image. ' +

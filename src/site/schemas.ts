@@ -64,7 +64,7 @@ const field = (names: string[]) => z.enum(names).describe('Name of the form fiel
 const place = {
   field: z.enum(images).describe('Field of the image'),
   index: count
-    .describe('In a match of persons or a liveness check: zero-based index of the photo within its field')
+    .describe('In match_person and match_live: zero-based index of the photo within its field')
     .optional(),
 };
 

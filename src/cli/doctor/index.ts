@@ -18,7 +18,7 @@ export function registerDoctor(program: Command): void {
 start, or would not work well); unknown (not checked, because of another finding).
 The command changes nothing. It reads settings from the environment as a server would.
 
-Exit codes: ${exitCodes.success} no finding is fail; ${exitCodes.failure} at least one is fail or, with --strict, warning.`,
+Exit codes: ${exitCodes.success} no line says fail; ${exitCodes.failure} a line says fail or, with --strict, warning.`,
     examples: ['facematch doctor', 'facematch doctor --strict --json', 'FACEMATCH_PORT=80 facematch doctor'],
   });
 }

@@ -42,7 +42,7 @@ function registerCheck(packs: Command): void {
   const command = packs
     .command('check')
     .description(
-      'load a pack, run the sample photos, time it against the default pack, and report what is missing',
+      'load a pack, compare the sample photos, measure its time against the default pack, and report what is missing',
     )
     .argument('<name>', 'name of the pack, or a path such as ./mine')
     .option('--json', 'print the results as JSON')
