@@ -64,7 +64,7 @@ export function disagreement(
   if (errors.length === 0) return undefined;
   const fields = [...new Set(errors.map(({ field }) => field))].join(' and ');
   return new Problem('photos_disagree', {
-    detail: `Check that the largest face in each photo of ${fields} is the same person: ${errors.map(describeDisagreement).join(', ')}. The minimum is ${min_agreement_percent} %.`,
+    detail: `Check that the largest face is the same person in all photos of ${fields}: ${errors.map(describeDisagreement).join(', ')}. The minimum is ${min_agreement_percent} %.`,
     errors,
   });
 }

@@ -275,7 +275,7 @@ describe.skipIf(chromiumFile === undefined)('several photos of a person', () => 
     const demo = await open();
     await demo.addMore(2, [one, other]);
     await demo.compare();
-    expect(await demo.problem.textContent()).toContain('photo 3 of person 2 has');
+    expect(await demo.problem.textContent()).toContain('photo 3 of person 2 agrees');
     expect(await further(demo, 2).nth(1).textContent()).toMatch(/Does not fit the others: [\d.]+\s%/);
     expect(await further(demo, 2).nth(0).textContent()).toContain('one.jpg');
     expect(await person(demo, 2).locator('.odd').count()).toBe(1);
