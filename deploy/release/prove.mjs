@@ -230,7 +230,7 @@ try {
   for (const { suite, within } of places) {
     await step(`${suite}: upgrade and demo`, () => {
       const output = within(
-        `${install} facematch@latest && npx --no facematch --version && npx --no facematch demo --json`,
+        `${install} facematch@latest && node_modules/.bin/facematch --version && npx --no facematch demo --json`,
       );
       matches.push(output.includes(next) && output.includes('"match": true'));
     });
