@@ -193,7 +193,7 @@ describe('listed faces', () => {
       folder,
       longTimeout,
     );
-    expect([code, stderr]).toEqual([0, expect.stringMatching(/^warning: crowd\.png: .* more faces/)]);
+    expect([code, stderr]).toEqual([0, expect.stringMatching(/^warning: crowd\.png: .* are omitted/)]);
     expect(JSON.parse(stdout.split('\n')[99]!).warnings).toEqual([
       expect.objectContaining(warningOf('image')),
     ]);
