@@ -4,7 +4,7 @@
 import { contenders } from '../contenders/index.mjs';
 import { scenarios } from './requests.mjs';
 
-/** Number of clients of the figures: enough to keep both workers busy, with short queues. */
+/** Number of clients for the figures in results.mjs: enough to keep both workers busy, with short queues. */
 export const saturating = 8;
 
 /** Rate of the open loop, as a share of the maximum throughput. */
@@ -21,7 +21,7 @@ const quickContenders = {
   'rejected-key': ['facematch', 'facematch-again', 'hello'],
 };
 
-/** Returns a closed-loop cell. Cells that a figure uses have several turns. */
+/** Returns a closed-loop cell. Cells that a figure in results.mjs uses have several turns. */
 const closed = (clients, mode, { turns }) => ({
   loop: 'closed',
   clients,

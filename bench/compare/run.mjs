@@ -89,7 +89,7 @@ async function startServer(
   return { origin, key, load, stop };
 }
 
-/** Runs one round of a block. Reports contenders that fail to `onFailure`, and continues without them. */
+/** Runs one round of a block. If a contender fails, calls `onFailure` and continues without it. */
 async function runBlock(block, round, options, { servers, checks, onProgress, onFailure, onWindow }) {
   const { id, scenario, mode } = block;
   const up = new Map();

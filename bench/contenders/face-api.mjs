@@ -19,7 +19,7 @@ const options = new faceapi.SsdMobilenetv1Options({ minConfidence: 0.5 });
 for (const name of ['ssdMobilenetv1', 'faceLandmark68Net', 'faceRecognitionNet'])
   await faceapi.nets[name].loadFromDisk(models);
 
-/** Computes the descriptor of only the largest face, because each descriptor costs time. */
+/** Computes the descriptor of only the face with the highest score, because each descriptor costs time. */
 export default async function ({ bytes }) {
   const { data, width, height } = await readImage(bytes);
   const image = tf.tensor3d(data, [height, width, 3], 'int32');

@@ -1,5 +1,5 @@
-// The server of a peer: fastify with its multipart plugin. Unlike facematch, it compares only the largest face of each
-// image, which makes the peers faster.
+// The server of a peer: fastify with its multipart plugin. Unlike facematch, it compares only one face of each image,
+// which makes the peers faster.
 //   node server.mjs --peer NAME --workers N --key KEY
 import cluster from 'node:cluster';
 import { timingSafeEqual } from 'node:crypto';

@@ -55,7 +55,7 @@ export function turnedFaces() {
   });
 }
 
-/** The same images with each EXIF orientation: { name, bytes, upright }. */
+/** Images, each saved with every EXIF orientation: { name, bytes, upright }. `upright` has orientation 1. */
 export function oriented() {
   return files('exif').map((file) => ({
     ...read(file),

@@ -19,7 +19,10 @@ globalThis.fetch = async (input, init) => {
 
 const off = { enabled: false };
 
-/** Loads human for the largest face of independent images, with dense landmarks and the outputs that `face` enables. */
+/**
+ * Loads human with dense landmarks and the outputs that `face` enables. It finds only the face with the highest score,
+ * and does not track faces from image to image.
+ */
 export async function loadHuman(face = {}) {
   // The package does not export its WebAssembly build for Node, so it is loaded by its path.
   const dist = dirname(require.resolve('@vladmandic/human'));
@@ -53,7 +56,7 @@ export async function loadHuman(face = {}) {
   return human;
 }
 
-/** Resolves to the largest face of an RGB image; undefined if there is none. */
+/** Resolves to the face with the highest score in an RGB image; undefined if there is none. */
 export async function detectFace(human, { data, width, height }) {
   const image = human.tf.tensor(data, [1, height, width, 3], 'int32');
   try {

@@ -51,7 +51,7 @@ async function installBench() {
 
 // @u4/opencv4nodejs has no binaries, and its own build script does not find Debian's OpenCV, so it is built here.
 const opencv = join(root, 'node_modules/@u4/opencv4nodejs');
-// The stamp is in the package's folder, because setup replaces both.
+// The stamp is in the package's folder, so that it disappears when setup installs the package again.
 const opencvStamp = join(opencv, '.built-stamp');
 
 /** Hash of the versions that the build depends on: Node's ABI and OpenCV. */
@@ -62,7 +62,7 @@ function opencvHash() {
 }
 
 async function buildOpencv() {
-  // node-gyp is a Python program.
+  // node-gyp runs gyp, which is a Python program.
   const missing = isDebian() ? missingPackages(['libopencv-dev', 'python3']) : [];
   if (missing.length > 0) await installPackages(missing);
   const advice = 'opencv4nodejs could not be built. Omit it, or see its requirements in bench/lib/setup.mjs.';

@@ -46,7 +46,7 @@ async function largePng() {
   const pixels = await face.resize(side, side).removeAlpha().raw().toBuffer();
   const noise = 13 * MiB;
   randomFillSync(pixels, pixels.length - noise, noise);
-  // Blocks of one colour leave room for the noise.
+  // Repeats each sixteenth row 15 times. Equal rows compress well, which leaves room for the noise in the file.
   for (let row = 0; row < side - Math.ceil(noise / (3 * side)); row++) {
     const from = 3 * side * (row - (row % 16));
     if (row % 16 > 0) pixels.copyWithin(3 * side * row, from, from + 3 * side);

@@ -17,7 +17,8 @@ namespace {
 
 cv::Mat grey_chip(double value) { return cv::Mat(112, 112, CV_8UC3, cv::Scalar::all(value)); }
 
-// Edges along both axes, far enough apart.
+// Returns a chip with edges along both axes. They are at least 14 pixels apart, so that blurring
+// does not merge them.
 cv::Mat squares() {
   cv::Mat chip = grey_chip(60);
   chip(cv::Rect(30, 26, 45, 52)).setTo(cv::Scalar::all(190));
@@ -27,8 +28,8 @@ cv::Mat squares() {
 
 float sharpness_of(const cv::Mat& chip) { return measure_quality(chip, 100).sharpness; }
 
-// Returns the two sums along x, as in the paper: the differences of neighbours, and the part of
-// these differences that blurring removes.
+// Returns two sums along x, as defined by Crete et al. (2007): the differences between neighbours,
+// and the part of these differences that blurring removes.
 std::pair<double, double> sums_along_x(const cv::Mat_<double>& image) {
   double before = 0, lost = 0;
   for (int y = 0; y < image.rows; ++y) {

@@ -84,8 +84,8 @@ function meansOf(photos: readonly Float32Array[]): Float32Array[] {
 }
 
 /**
- * Adds the cohort scores to all vectors, in one call of `cohortScores`. Equal vectors are passed once: of two photos,
- * each is also the mean of the others for the other photo.
+ * Adds the cohort scores to all vectors, in one call of `cohortScores`. A vector that occurs twice is passed once: if
+ * a person has two photos, the mean of all photos except one is the other photo itself.
  */
 function scored(groups: readonly (readonly Float32Array[])[], { cohortScores }: Scorer): Embedded[][] {
   const vectors = [...new Set(groups.flat())];

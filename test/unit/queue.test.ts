@@ -434,7 +434,8 @@ describe('fairness between keys', () => {
     );
     expect(code(await flood[1]!.done.catch((error) => error))).toBe('overloaded');
     const before = queue.size;
-    // Neither key may be left with less than a new key's share, and the large request has not begun.
+    // The new request is rejected, because nothing can be evicted. A worker has begun the first request, and without
+    // its large request the other key would have fewer places than the new key.
     submit(pair('y'), from('third')).done.catch(() => {});
     expect(queue.size).toBeLessThanOrEqual(before);
   });

@@ -8,7 +8,7 @@ import { gauges } from '../../src/telemetry/metric-table.ts';
 import { type Gauges, Metrics } from '../../src/telemetry/metrics.ts';
 import { namedPipe, newFolder } from '../support/folder.ts';
 
-/** Tests the metric table and values read at a scrape. test/server/telemetry.test.ts tests the rest. */
+/** Tests the metric table, values read at a scrape, and LineWriter. test/server/telemetry.test.ts tests the rest. */
 
 const names = { version: '1.2.3', node: '20', http: 'uws', uws: '20' };
 const info = { ...names, pack: 'default', pack_version: '1.0.0', providers: 'cpu' };
@@ -60,7 +60,7 @@ test('counts no rejection and creates no series for a code outside the table', a
 
 /** A line of 1 KiB. */
 const line = `${'x'.repeat(1023)}\n`;
-/** Number of lines, more than may wait. */
+/** Number of lines that a test writes. It exceeds the number that LineWriter keeps in memory. */
 const sent = 10_000;
 
 /**
@@ -156,7 +156,7 @@ test('keeps the previous file in use if a path cannot be reopened, without leaki
   expect(await lines.flush()).toBe(true);
   expect(readFileSync(join(moved, 'log'), 'utf8')).toBe('first\n');
   mkdirSync(dirname(dest));
-  // A second concurrent profile gets 409, which is not logged as an error.
+  // The second call arrives while the file is being opened, so the file is opened again. No descriptor may leak.
   lines.reopen();
   lines.reopen();
   await expect.poll(() => existsSync(dest)).toBe(true);

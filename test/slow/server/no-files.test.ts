@@ -64,7 +64,7 @@ beforeAll(async () => {
   const named = new FormData();
   named.append('image1', new Blob([samples.one as Uint8Array<ArrayBuffer>]), secretName);
   named.append('image2', new Blob(['no image']), secretName);
-  /** Sends ten requests per round: successful, rejected at every stage, large and abandoned ones. */
+  /** The requests of each round: successful, rejected at every stage, and abandoned by the client. */
   const kinds: (() => Promise<{ status: number } | undefined>)[] = [
     () => server.match(twoPhotos()),
     () => server.match({ image1: nowhere, image2: nowhere }),
@@ -123,7 +123,7 @@ describe('the log of these requests', () => {
 
   test.each(['latin1', 'hex', 'base64', 'base64url'] as const)('contains no image as %s', (encoding) => {
     for (const image of Object.values(samples)) {
-      // Skips the first two bytes, which every JPEG has, and tries the three possible offsets of base64.
+      // Tries consecutive offsets, because base64 encodes groups of three bytes.
       for (const start of [0, 1, 2, 3, 600, 601, 602]) {
         expect(log()).not.toContain(image.toString(encoding, start, start + 24).replace(/=+$/, ''));
       }

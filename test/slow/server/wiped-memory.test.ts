@@ -20,7 +20,10 @@ const repeats = 1500;
  */
 const receiveBuffer_bytes = 512 * 1024;
 
-/** Returns a photo that starts with a comment of 120,000 bytes, which repeats a mark. */
+/**
+ * Returns the byte strings to search for, and a photo that starts with four comments of 30,000 bytes, which repeat a
+ * random mark.
+ */
 function marked() {
   const mark = Buffer.from(randomBytes(10).toString('hex'));
   const text = Buffer.concat(Array(repeats).fill(mark));
