@@ -230,14 +230,14 @@ export const errorTable = {
     title: 'No face found',
     detail: '"errors" lists each image without a face; send an image in which the face is clearly visible.',
     group: 'image',
-    ofImage: 'Send an image in which the face is clearly visible as {image}.',
+    ofImage: 'For {image}, send an image in which the face is clearly visible.',
     requests: 'faces',
     members: ['errors'],
   },
   face_index_out_of_range: {
     status: 422,
     title: 'There is no face with that index',
-    detail: '"faces_found" faces were found. Indices start at 0; -1 selects a face automatically.',
+    detail: 'The image has "faces_found" faces. Indices start at 0; -1 selects a face automatically.',
     group: 'image',
     ofImage:
       'Choose a face of {image} from 0 to {last}, or -1 for automatic selection; there is no face {index}.',

@@ -105,7 +105,7 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "computes sharpness as 1 minus the blur metric of the centre at half its size, on the lower "
+    "computes sharpness as 1 minus the blur metric of the centre at half its size, on the blurrier "
     "axis") {
   cv::Mat soft, grey;
   cv::GaussianBlur(squares(), soft, {}, 2.5, 1.2);

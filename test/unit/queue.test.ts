@@ -425,7 +425,7 @@ describe('fairness between keys', () => {
     expect(queue.isFull('other')).toBe(true);
   });
 
-  test("admits a large request of another key like any, without exceeding the queue's length", async () => {
+  test("admits a large request of another key, although it exceeds the queue's length", async () => {
     const { queue, submit } = held({ capacity: 4 });
     const flood = ['a', 'b'].map((name) => submit(pair(name), from('flood')));
     submit(

@@ -68,12 +68,12 @@ const sent = 10_000;
  * standard error.
  */
 test.each([
-  [0, false],
-  [10, false],
-  [10, true],
+  [0, 'a pipe', false],
+  [10, 'a pipe', false],
+  [10, 'a blocking pipe', true],
 ])(
-  'bounds the memory of lines collected for %d ms, and reports dropped ones (%s)',
-  async (gather_ms, blocks) => {
+  'bounds the memory of lines collected for %d ms for %s, and reports dropped ones',
+  async (gather_ms, _what, blocks) => {
     const pipe = namedPipe();
     const held = await open(pipe, 'r+');
     let reported = 0;

@@ -45,7 +45,7 @@ describe('startup', () => {
     [
       'an audit log that is a pipe without a reader',
       { FACEMATCH_AUDIT_LOG: namedPipe() },
-      /AUDIT_LOG cannot .*: nothing reads/,
+      /AUDIT_LOG cannot .*: no program reads/,
     ],
     ...['uws', 'node'].map((FACEMATCH_HTTP): [string, Record<string, string>, RegExp] => [
       `another machine's IP address (${FACEMATCH_HTTP})`,

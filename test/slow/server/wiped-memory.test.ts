@@ -146,10 +146,10 @@ describe.each([...new Set([transport, 'node'])])('on %s', (FACEMATCH_HTTP) => {
     const server = await TestServer.forFile({ env: { ...env, FACEMATCH_HTTP } });
 
     // Rejected and abandoned requests are not cached.
-    const sents = requests.filter(
+    const sentRequests = requests.filter(
       ([, status]) => status === 200 || !('FACEMATCH_EMBEDDING_CACHE_SIZE' in env),
     );
-    test.each(sents)('leaves nothing after %s', async (_what, status, sent) => {
+    test.each(sentRequests)('leaves no image bytes in memory after %s', async (_what, status, sent) => {
       const { photo, needles } = marked();
       const client = 'FACEMATCH_TLS_CERT' in env ? await rawTls(server.port) : new RawClient(server.port);
       const unwiped = () => countInMemory(server.child.pid!, needles);
