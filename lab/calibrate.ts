@@ -97,7 +97,7 @@ export function contradictedRates(check: readonly CalibrationCheck[], floor: num
 }
 
 /**
- * Returns how many more people a group needs: enough to measure the rate by itself, and at least as many as it has
+ * Returns how many more people a group needs: enough to measure the rate by itself, and no fewer than it has
  * already.
  */
 function morePeople({ stated_fmr, people }: CalibrationCheck): number {

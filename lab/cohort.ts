@@ -55,7 +55,7 @@ export interface ScoresTask {
   dimensions: number;
   /** Indexed by foldPair: the centres without these two folds, as `peopleOfCentre` face indices each. */
   plans: readonly Int32Array[];
-  /** For each centre of each plan, the length of the sum of its faces. */
+  /** Length of the sum of the faces of each centre of each plan. */
   lengths: readonly Float32Array[];
   /** The faces to score. `own` has the fold of each face's person. */
   faces: Float32Array;

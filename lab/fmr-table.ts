@@ -123,7 +123,7 @@ const minExpectedPairs = 10;
 /**
  * Fits a table from similarity to false match rate that is valid for the group with the highest rates.
  *
- * For each rate, the table has the lowest similarity at which no group's upper confidence bound exceeds the rate. A
+ * The table has, for each rate, the lowest similarity at which no group's upper confidence bound exceeds the rate. A
  * group with too few people to measure the rate follows the steps of the largest group.
  *
  * Below 1 in 10,000, or the lowest rate that the largest group can measure, the table continues as a generalised

@@ -9,7 +9,7 @@
 //   node scripts/package.mjs [--only STEP,STEP…] [--registry]
 // --only      run only these steps: libraries, addon, platform, program-files, program, client, lab, sbom
 // --registry  make the platform packages dependencies of facematch, for publishing. By default they are not, because npm
-//             would install packages with these names from any registry, even if somebody else owns the names
+//             would install packages with these names from any registry, even if another party owns the names
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { dirname, join, resolve } from 'node:path';

@@ -71,7 +71,7 @@ async function startServer(
   scenario,
   { settle_s, min_responses },
 ) {
-  // With `separate_cpus`, the generator runs on the last CPU and the server on the others.
+  // `separate_cpus` runs the generator on the last CPU and the server on the others.
   const cpus = separate_cpus ? allowedCpus() : [];
   const own = cpus.length > 1 ? cpus.slice(0, -1) : [];
   const workers = own.length > 0 ? Math.min(wanted, own.length) : wanted;

@@ -72,7 +72,7 @@ function collectPackages(target) {
   const platform = `linux-${process.arch}`;
   cpSync(join('build/package', platform), join(target, 'node_modules/@facematch', platform), {
     recursive: true,
-    // Of the builds of µWebSockets.js, copies only the build for this Node and the C library of the image.
+    // Copies only the µWebSockets.js build for this Node and the C library of the image.
     filter: (file) => {
       const [, inUws = ''] = file.split('/build/uws/');
       return loadedUws.startsWith(inUws) || inUws.startsWith(loadedUws);

@@ -86,7 +86,7 @@ export async function calibratePack(table: readonly SetFolder[], options: Calibr
     return { ...fit, ...shiftsOf(photoGroups[i]!, heldOut, tables, check) };
   });
   const examples = keepCalibration ? undefined : examplesFor(faces);
-  // With --keep-calibration no table is written, so the check cannot contradict one.
+  // --keep-calibration writes no table, so the check cannot contradict one.
   const mayBeWritten =
     force || keepCalibration || modes.every((fit) => (fit.check?.broken ?? []).length === 0);
   const written = write === true && mayBeWritten;

@@ -116,7 +116,7 @@ export function describeEmbedder(
   { output, preprocessing }: { output: string | undefined; preprocessing: Preprocessing | undefined },
 ): Described {
   const { input, sides, measured } = opened(file, 3);
-  // For a file that allows any input size, ArcFace's 112×112 is assumed.
+  // Assumes ArcFace's 112×112 for a file that allows any input size.
   const [height, width] = sides.map((side) => (side > 0 ? side : 112)) as [number, number];
   if (height !== width)
     throw new Error(`The input of ${file} is ${width}×${height}, but an embedder's input must be square`);
@@ -188,7 +188,7 @@ export function describeLiveness(
 ): Described & { family: LivenessFamily } {
   const { net, input, sides, measured } = opened(file, 3);
   const names = known === undefined ? (Object.keys(livenessFamilies) as LivenessFamily[]) : [known];
-  // For a file that allows any input size, the family's size is assumed.
+  // Assumes the family's size for a file that allows any input size.
   const { side } = livenessFamilies[names[0]!];
   const [height, width] = sides.map((given) => (given > 0 ? given : side)) as [number, number];
   if (height !== width) throw new Error(`${file} must have one square input, but has ${shapesOfInputs(net)}`);

@@ -16,7 +16,7 @@ interface FamilyDefaults {
 
 const strides = [8, 16, 32];
 
-/** For the models of Pytorch_Retinaface, with separate or joined outputs. */
+/** Defaults for the models of Pytorch_Retinaface, with separate or joined outputs. */
 const retinaface: FamilyDefaults = {
   preprocessing: { channels: 'bgr', mean: [104, 117, 123], scale: 1 },
   nms_iou: 0.4,
@@ -35,7 +35,7 @@ const retinaface: FamilyDefaults = {
   },
 };
 
-/** For the Ultra-Light models, whether they decode their own boxes or not. */
+/** Defaults for the Ultra-Light models, whether they decode their own boxes or not. */
 const ultraLight: FamilyDefaults = {
   preprocessing: { channels: 'rgb', mean: 127, scale: 1 / 128 },
   nms_iou: 0.4,
@@ -54,7 +54,7 @@ const yolo: FamilyDefaults = {
   source: 'as in YOLOv5-face and YOLOv8-face',
 };
 
-/** For SCRFD with either layout of its output rows. */
+/** Defaults for SCRFD with either layout of its output rows. */
 const scrfd: FamilyDefaults = {
   preprocessing: { channels: 'rgb', mean: 127.5, scale: 1 / 128 },
   nms_iou: 0.4,

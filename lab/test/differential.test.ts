@@ -228,7 +228,7 @@ describe('non-mated pairs', () => {
     expect(inPairs.size).toBe(count);
   });
 
-  test('include all pairs of two people if there are at most as many as requested', () => {
+  test('include all pairs of two people if their number does not exceed the requested one', () => {
     const count = group.images.length;
     const mated: [number, number][] = [];
     eachMated(group, (first, second) => mated.push([first, second]));

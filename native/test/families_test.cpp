@@ -276,8 +276,8 @@ TEST_CASE("decodes one row of the outputs to one box at the right place") {
   const Numbers grown = {0.25f, -0.5f, std::log(1.5f), std::log(2.0f)};
   const Numbers ones = {1, 1, 1, 1}, face = {0, 0, 10, 20};
   const float sevenths = 7.0f / 8;
-  // For RFB at 320 x 240, the third grid has 10 x 8 cells with two priors; the last has 5 x 4 with
-  // three.
+  // The input of RFB is 320 x 240: the third grid has 10 x 8 cells with two priors; the last has 5
+  // x 4 with three.
   Case cases[] = {
       {"rfb: the first", rfb(0), {-1, -1, 10, 10}},
       {"rfb: the third, whose rows share the height", rfb(4220), {-16, 13, 64, 64}},
@@ -429,7 +429,7 @@ TEST_CASE("finds a bright square with fixed and with dynamic input sides") {
       const float x = static_cast<float>(160 - part.x) - side;
       check_box(found[0].box, {x, 64 - side, 2 * side, 2 * side});
     }
-    // For a tall image, the input of a net with dynamic sides is no larger than needed.
+    // The input of a net with dynamic sides is no larger than a tall image needs.
     const bool open = c.input.back() < 0;
     CHECK((*tiny).frame_for({100, 200}) == (open ? cv::Size(96, 192) : cv::Size(256, 192)));
     CHECK((*tiny).detect(cv::Mat(200, 100, CV_8UC3, cv::Scalar::all(20)), 0.7f).empty());

@@ -73,7 +73,7 @@ class LivePack {
   Pack pack_;
 };
 
-// Returns an image that is white where x < 100 and black elsewhere.
+// Returns an image that is white where x < 100 and black where x >= 100.
 cv::Mat half_white() {
   cv::Mat image(200, 300, CV_8UC3, cv::Scalar::all(0));
   image.colRange(0, 100).setTo(cv::Scalar::all(255));

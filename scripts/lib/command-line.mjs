@@ -51,8 +51,8 @@ function section(path, command) {
 }
 
 /**
- * Returns the help text without the description, the shared options and the subcommands, which are elsewhere on the
- * page. Also removes a usage line that only repeats the heading.
+ * Returns the help text without the description, the shared options and the subcommands, which other parts of the
+ * page show. Also removes a usage line that only repeats the heading.
  */
 function ownHelp(command) {
   // commander may have wrapped the description, so words are separated by any white space.

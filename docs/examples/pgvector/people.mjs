@@ -4,7 +4,7 @@
 // Stores the faces of a folder's images: FOLDER/PERSON.jpg, or FOLDER/PERSON/any.jpg if a person has several images.
 // Exits with code 1 if an image was rejected.
 //   FACEMATCH_KEY=… [DATABASE_URL=postgresql://…] node people.mjs identify IMAGE…
-// Searches the database for the person in the image, or in several images of one person. Exits with code 1 if nobody matches.
+// Searches the database for the person in the image, or in several images of one person. Exits with code 1 if no person matches.
 // The key needs the scopes `embed` and `match:embeddings`. Without DATABASE_URL, the database is PGlite in the folder faces-database.
 import { readdir, readFile } from 'node:fs/promises';
 import { join, parse, relative, sep } from 'node:path';

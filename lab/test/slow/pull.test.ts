@@ -227,7 +227,7 @@ describe('a published set', () => {
   });
 
   test('must have a known name', async () => {
-    await expect(openSets('nobody')).rejects.toThrow('Unknown published set nobody; the only one is lfw.');
+    await expect(openSets('unknown')).rejects.toThrow('Unknown published set unknown; the only one is lfw.');
   });
 });
 

@@ -83,7 +83,7 @@ class Decoder {
     info_ = png_create_info_struct(png_);
     if (info_ == nullptr) return false;
     png_set_read_fn(png_, &source_, read_bytes);
-    // Of the ancillary chunks, libpng reads only transparency and orientation. Others may be wrong,
+    // libpng reads only two ancillary chunks: transparency and orientation. Others may be wrong,
     // or decompression bombs. read_colours() reads the chunks for colours.
     png_set_keep_unknown_chunks(png_, PNG_HANDLE_CHUNK_NEVER, nullptr, -1);
     // Keeps the orientation's chunk unparsed. The handler of libpng 1.6.39 allocates the size that

@@ -51,8 +51,8 @@ class Image {
   // allows it. Decodes nothing, and does not change when a finer copy is decoded.
   View whole();
 
-  // Returns the whole image with a longer side of `max_side` pixels, or as many as the file has.
-  // Decodes if the existing copy is coarser, and caches the result.
+  // Returns the whole image with a longer side of `max_side` pixels, or in its full size if
+  // smaller. Decodes if the existing copy is coarser, and caches the result.
   View shrink_whole(int max_side);
 
   // Returns pixels for a crop of that part: at least one per pixel of the crop, if the file has

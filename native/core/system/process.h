@@ -17,7 +17,7 @@ bool drop_new_connections(uint16_t port);
 bool end_with_parent(int parent);
 
 // Ends the process with `code` at once. exit() would wait for a thread that writes to a pipe that
-// nobody reads, and PID 1 of a container cannot kill itself.
+// has no reader, and PID 1 of a container cannot kill itself.
 [[noreturn]] void end_now(int code);
 
 // Returns the CPU time of the calling thread since it started, in milliseconds.
