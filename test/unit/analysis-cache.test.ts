@@ -73,14 +73,14 @@ describe('AnalysisCache', () => {
     { use_heuristic_fallback: false },
     { max_pixels: 1e6 - 1 },
     { min_side: 17 },
-  ])('analyses an image again with %j', async (more) => {
+  ])('analyses an image again with another option: %j', async (more) => {
     const { ask, analysed } = cached(8);
     await ask(['one']).done;
     await ask(['one'], { ...options, ...more }).done;
     expect(analysed).toEqual(['one', 'one']);
   });
 
-  test('analyses an image again for another owner, so that nobody learns that it was sent before', async () => {
+  test('analyses an image again for another owner, to hide that it was sent before', async () => {
     const { ask, analysed } = cached(8);
     await ask(['one'], options, 'a').done;
     const other = await ask(['one'], options, 'b').done;
@@ -95,7 +95,7 @@ describe('AnalysisCache', () => {
     expect(cache.size).toBe(2);
   });
 
-  test.each(['damaged', 'timed out'])('does not keep an analysis that is %s', async (text) => {
+  test.each(['damaged', 'timed out'])('does not cache a failed or partial result: %s', async (text) => {
     const { cache, ask, analysed } = cached(2);
     await ask([text]).done;
     await ask([text]).done;

@@ -37,30 +37,30 @@ function rejection(files: Pair): UnusableFile {
   throw new Error('The files were accepted');
 }
 
-test('makes relative paths absolute, and returns nothing for no paths', () => {
+test('makes the certificate paths absolute, and returns undefined for empty ones', () => {
   expect(certificateFiles('a.pem', '/b.pem')).toEqual({ cert: join(process.cwd(), 'a.pem'), key: '/b.pem' });
   expect(certificateFiles('', '')).toBeUndefined();
 });
 
-describe.skipIf(!hasOpenssl)('a certificate and its key', () => {
+describe.skipIf(!hasOpenssl)('readCertificate', () => {
   test.each([
     ['valid', 0, []],
     ['expired', 31, [expect.stringMatching(/^the TLS certificate expired at 20.*Z$/)]],
     ['not yet valid', -1, [expect.stringMatching(/^the TLS certificate is not valid before 20/)]],
-  ])('return the expiry, and a warning if they are not valid now: %s', (_what, days, expected) => {
+  ])('returns the expiry, and a warning outside the validity period: %s', (_what, days, expected) => {
     const { not_after_s, warnings } = readCertificate(pair, now() + days * day_ms);
     expect(Math.round((not_after_s * 1000 - now()) / day_ms)).toBe(30);
     expect(warnings).toEqual(expected);
   });
 
-  test('return a warning if every user may read the key', () => {
+  test('returns a warning if every user may read the key', () => {
     const key = file('open.key', contentOf(pair.key));
     chmodSync(key, 0o644);
     const { warnings } = readCertificate({ cert: pair.cert, key }, now());
     expect(warnings).toEqual(['the TLS key is accessible to other users']);
   });
 
-  test('may include the certificates of its signers', () => {
+  test('accepts a file that also has the certificates of its signers', () => {
     const cert = file('chain.crt', contentOf(pair.cert) + contentOf(other.cert));
     expect(readCertificate({ cert, key: pair.key }, now()).not_after_s).toBeGreaterThan(0);
   });
@@ -68,7 +68,7 @@ describe.skipIf(!hasOpenssl)('a certificate and its key', () => {
   // µWS must accept the same keys. If no µWS loads, only the kinds are compared.
   const uwsLoads = chooseTransport('auto').name === 'uws';
   test.each(Object.keys(keyKinds) as (keyof typeof keyKinds)[])(
-    'are accepted if µWS accepts them: %s',
+    'accepts the same kinds of key as µWS: %s',
     (kind) => {
       const files = makePair(folder, kind.replaceAll(' ', '-'), kind);
       const verdict = (judge: () => unknown) => {
@@ -89,7 +89,7 @@ describe.skipIf(!hasOpenssl)('a certificate and its key', () => {
   );
 });
 
-describe.skipIf(!hasOpenssl)('files that cannot be used', () => {
+describe.skipIf(!hasOpenssl)('readCertificate, with unusable files', () => {
   const changed = (part: keyof Pair, change: (content: string) => string): Pair => {
     return { ...pair, [part]: file(`changed-${part}.pem`, change(contentOf(pair[part]))) };
   };
@@ -122,7 +122,7 @@ describe.skipIf(!hasOpenssl)('files that cannot be used', () => {
       () => changed('cert', behind),
       /KEY belongs to .* not the first in it/,
     ],
-  ])('throw a message with the path and the fix: %s', (_what, files, reason) => {
+  ])('throws a message with the path and the fix: %s', (_what, files, reason) => {
     const error = rejection(files());
     expect(error.message.replace(/: the file \S+/, '')).toMatch(reason);
     expect(error.message).toMatch(/^FACEMATCH_TLS_(CERT|KEY): the file .+\. .+\.$/);

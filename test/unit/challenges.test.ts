@@ -144,13 +144,13 @@ describe('a challenge', () => {
   });
 });
 
-describe('the steps', () => {
+describe('the steps of a challenge', () => {
   test.each([
     [1, 4],
     [2, 8],
     [3, 32],
     [4, 104],
-  ])('for a challenge of length %i are chosen from %i sequences', (length, count) => {
+  ])('are drawn from every valid sequence: length %i, %i sequences', (length, count) => {
     const all = allSequences(length);
     expect(all).toHaveLength(count);
     for (const sequence of all) {

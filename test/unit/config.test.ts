@@ -68,7 +68,7 @@ describe('readConfig', () => {
   test.each([
     ['FACEMATCH_TLS_CERT', 'FACEMATCH_TLS_KEY'],
     ['FACEMATCH_TLS_KEY', 'FACEMATCH_TLS_CERT'],
-  ])('names the missing other setting of %s', (given, lacking) => {
+  ])('fails if %s is set without %s', (given, lacking) => {
     const read = () => readConfig({ [given]: 'x.pem' });
     expect(read).toThrow(`${lacking}: expected a file, because ${given} is set`);
   });
@@ -131,7 +131,7 @@ describe('a settings file', () => {
 });
 
 describe('a renamed setting', () => {
-  test('stops the startup with its new name, in the environment and in the file', () => {
+  test('is reported with its new name, in the environment and in the file', () => {
     const renamed = 'was renamed to FACEMATCH_IMAGE_TIMEOUT_MS; use the new name';
     expect(() => readConfig({ FACEMATCH_PICTURE_MS: '3000' })).toThrow(`FACEMATCH_PICTURE_MS: ${renamed}`);
     expect(survey({ FACEMATCH_PICTURE_MS: 3000 }).faults).toEqual([
@@ -157,17 +157,20 @@ describe('an invalid settings file', () => {
     ['a comma in a list', { FACEMATCH_ENDPOINTS: ['match,models'] }, `FACEMATCH_ENDPOINTS: ${notValue}`],
     ['a list at the top', [1], 'FACEMATCH_CONFIG: expected one JSON object { }'],
     ['half an object', '{"FACEMATCH_PORT": 8', 'FACEMATCH_CONFIG: not valid JSON, line 1, column 21'],
-  ])('fails for %s with one line that names the file', (_what, content, fault) => {
+  ])('is reported in one line that names the file: %s', (_what, content, fault) => {
     expect(survey(content).faults).toEqual([`${fault} (${file})`]);
   });
 
-  test.each(['"secret', 'secret', '"secret" "B": 1', '["secret", secret]'])('does not print %s', (value) => {
-    const { faults } = survey(`{"FACEMATCH_LIMITER": ${value}}`);
-    expect(faults).toEqual([expect.stringMatching(/^FACEMATCH_CONFIG: not valid JSON/)]);
-    expect(faults[0]).not.toContain('secret');
-  });
+  test.each(['"secret', 'secret', '"secret" "B": 1', '["secret", secret]'])(
+    'is reported without its content: %s',
+    (value) => {
+      const { faults } = survey(`{"FACEMATCH_LIMITER": ${value}}`);
+      expect(faults).toEqual([expect.stringMatching(/^FACEMATCH_CONFIG: not valid JSON/)]);
+      expect(faults[0]).not.toContain('secret');
+    },
+  );
 
-  test('reports all errors, in the environment, between settings, and in overridden settings', () => {
+  test('is reported with all errors: of the environment, between settings, and in overridden settings', () => {
     const wrong = { FACEMATCH_PROT: 1, FACEMATCH_QUEUE_CAPACITY: 'many', FACEMATCH_PORT: 'x' };
     const written = { ...wrong, FACEMATCH_TLS_CERT: 'x.pem' };
     const { faults } = survey(written, { FACEMATCH_WORKERS: '0', FACEMATCH_PORT: '1' });
@@ -261,11 +264,11 @@ test.each<[name: string, files: Record<string, string>, cpus: number]>([
   ['version 1 with a quota, together with version 2', version1('400000', '1:cpu:/a\n0::/\n'), 4],
   ['invalid files', version2('/\n\ngarbage', { '': 'abc def' }), none],
   ['a quota of 0', version2('/', { '': '0' }), none],
-])('reads the CPU quota of %s', (_name, files, cpus) => {
+])('reads the CPU quota: %s', (_name, files, cpus) => {
   expect(cgroupQuota((file) => files[file])).toBe(cpus);
 });
 
-test('returns at least one CPU, and at most the number of CPUs of this machine', () => {
+test('limits the CPUs to at least one, and at most those of this machine', () => {
   expect(cpuLimit()).toBeGreaterThanOrEqual(1);
   expect(cpuLimit()).toBeLessThanOrEqual(availableParallelism());
 });

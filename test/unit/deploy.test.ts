@@ -26,9 +26,9 @@ const manifestsOf = (file: string): Manifest[] =>
     return document.toJS();
   });
 
-/** Resolves the types of the npm package kubernetes-models. */
-
 const require = createRequire(import.meta.url);
+
+/** Returns the module with the TypeScript type of a manifest. */
 const packageOf = ({ apiVersion }: Manifest) =>
   apiVersion.startsWith('monitoring.coreos.com/')
     ? `@kubernetes-models/prometheus-operator/${apiVersion}`
@@ -49,12 +49,11 @@ function typeFaults(manifests: readonly Manifest[]): string {
   return stdout;
 }
 
-/** Body limit of every proxy: the server's default maximum, in whole MiB and nginx's notation. */
+/** Body limit of every proxy: the server's default limit for JSON, rounded up to MiB, in nginx's notation. */
 const maxBody = `${Math.ceil(jsonLimit(readConfig({})) / 1024 ** 2)}m`;
 
 /**
- * Tests deploy/kubernetes, deploy/compose.yaml and .github/workflows with their schemas or parsers, and that they
- * agree.
+ * Tests the files of deploy and .github/workflows with their schemas or parsers, and that they agree with the code.
  */
 
 describe('Kubernetes', () => {
@@ -187,7 +186,7 @@ describe('Kubernetes', () => {
       expect.stringContaining('--kustomize deploy/kubernetes/monitoring'),
     ]);
     expect(manifestsOf('kubernetes/base/kustomization.yaml')[0].resources[0]).toBe('namespace.yaml');
-    // The previous line creates the file for the Secret, whose name is the one that the pods read.
+    // The first command creates the file, and the second a Secret with it. The pods read the same file name.
     const [, file] = /--from-file=(\S+)/.exec(applied[1]!)!;
     expect(join('.', readConfig({}).keys_file)).toBe(file);
     expect(config.keys_file.endsWith(`/${file}`)).toBe(true);
@@ -224,14 +223,17 @@ describe('Kubernetes', () => {
   });
 });
 
-test.each(['nginx.conf', 'replicas/nginx.conf'])('limits bodies like the server, in memory: %s', (file) => {
-  const sizes = [...deployed(file).matchAll(/^ *client_(?:max_body|body_buffer)_size (\w+);$/gm)];
-  expect(sizes.map(([, size]) => size)).toEqual([maxBody, maxBody]);
-  const exact = (jsonLimit(readConfig({})) / 1024 ** 2).toFixed(1);
-  expect(readFileSync(projectPath('docs/proxies.md'), 'utf8')).toContain(`64 KiB (${exact} MiB)`);
-});
+test.each(['nginx.conf', 'replicas/nginx.conf'])(
+  'buffers and limits bodies as the server does: %s',
+  (file) => {
+    const sizes = [...deployed(file).matchAll(/^ *client_(?:max_body|body_buffer)_size (\w+);$/gm)];
+    expect(sizes.map(([, size]) => size)).toEqual([maxBody, maxBody]);
+    const exact = (jsonLimit(readConfig({})) / 1024 ** 2).toFixed(1);
+    expect(readFileSync(projectPath('docs/proxies.md'), 'utf8')).toContain(`64 KiB (${exact} MiB)`);
+  },
+);
 
-test("limits the sample containers' memory to the value that SECURITY.md computes for their workers", () => {
+test('gives the sample containers more memory than SECURITY.md computes for their workers', () => {
   const [compose] = manifestsOf('compose.yaml');
   const [, deployment] = manifestsOf('kubernetes/base/deployment.yaml');
   const { cpus, mem_limit } = compose['x-facematch'];
@@ -264,8 +266,8 @@ test('includes every runtime package, and no build-only one, in the image and th
   expect(needed.has('node_modules/adm-zip')).toBe(false);
 });
 
-/** The tests do not need a container engine; deploy/prove-image runs the image with one. */
-test("has consistent commands to build, create a key and serve in the page's docker block", () => {
+/** Needs no container engine; deploy/prove-image runs the image. */
+test('shows consistent docker commands to build, create a key and serve in docs/container.md', () => {
   const page = readFileSync(projectPath('docs/container.md'), 'utf8');
   const [, block] = /^```sh\n(docker [^`]*)```$/m.exec(page)!;
   const [build, create, serve] = block!.trimEnd().split('\n') as [string, string, string];
@@ -369,14 +371,14 @@ describe('Compose', () => {
   });
 });
 
-describe("the workflows, by GitHub's own parser", async () => {
+describe('a GitHub workflow', async () => {
   // Bundles the parser, because it imports JSON in a way that Node 20 rejects.
   const outfile = join(newFolder(), 'parser.mjs');
   const entryPoints = [projectPath('node_modules/@actions/workflow-parser/dist/index.js')];
   buildSync({ entryPoints, outfile, bundle: true, format: 'esm', platform: 'node' });
   const parser: typeof import('@actions/workflow-parser') = await import(outfile);
 
-  test.each(readdirSync(projectPath('.github/workflows')))('parses %s', async (name) => {
+  test.each(readdirSync(projectPath('.github/workflows')))('parses, and pins actions: %s', async (name) => {
     const content = readFileSync(projectPath(`.github/workflows/${name}`), 'utf8');
     // An action's tag can be moved to other code; a commit hash cannot.
     for (const [, action] of content.matchAll(/uses: (.*)/g)) expect(action).toMatch(/@[0-9a-f]{40} # v\d/);

@@ -9,8 +9,8 @@ import { projectPath } from '../../src/config/paths.ts';
 import { documentedCommands, pages } from '../support/doc-commands.ts';
 
 /**
- * Tests that commands and links in the pages are valid. test/slow/server/documented-requests.test.ts runs the commands
- * that can be run.
+ * Tests the commands, links and names in the pages, and the imports and licences of the project.
+ * test/slow/server/documented-requests.test.ts runs the commands that can be run.
  */
 
 const commands = documentedCommands();
@@ -36,14 +36,14 @@ test('shows only npm scripts that exist', () => {
   expect(names.filter((name) => !(name in scripts))).toEqual([]);
 });
 
-test('has every project file that a release needs', () => {
+test('names only existing project files in docs/releasing.md', () => {
   const page = pages.get('docs/releasing.md')!;
   const files = [...page.matchAll(/\b(?:deploy|bench|scripts|test|lab)\/[\w./-]*\w/g)].map(([file]) => file);
   expect(files.length).toBeGreaterThan(10);
   expect(files.filter((file) => !existsSync(projectPath(file)))).toEqual([]);
 });
 
-test('names the commit of every figure of the benchmarks', () => {
+test('names the commit of every figure in the table of benchmarks', () => {
   const page = pages.get('docs/research/benchmarks.md')!;
   const [table] = /^\| what \| measured \| machine, commit.*?\n\n/ms.exec(page)!;
   const rows = table.split('\n').filter((row) => row.startsWith('| ') && !row.startsWith('| **'));
@@ -75,7 +75,7 @@ test.each([...linking.keys()])('links only to existing files and headings: %s', 
   expect(broken.map(([link]) => link)).toEqual([]);
 });
 
-/** Paths of the repository's files; `names` has their names alone. */
+/** Paths of the repository's files. `names` has the file names without folders. */
 const tracked = execFileSync('git', ['ls-files', '-co', '--exclude-standard'], {
   cwd: projectPath('.'),
   encoding: 'utf8',
@@ -118,7 +118,7 @@ test.each(['docs/', 'docs/research/'])('lists every page of the folder %s in its
   expect(unnamed).toEqual([`${folder}README.md`]);
 });
 
-test('names the current version of the default pack', () => {
+test('shows the current version of the default pack in responses', () => {
   const { version } = JSON.parse(readFileSync(projectPath('models/packs/default/manifest.json'), 'utf8'));
   const shown = [...pages.values()]
     .join('\n')
@@ -169,7 +169,7 @@ test('imports only from lower layers of src', () => {
   expect(upward).toEqual([]);
 });
 
-test('imports only src/for-lab.ts in lab, and no file of lab in src', () => {
+test('imports no file of src by its path in lab, and nothing of lab in src', () => {
   const sources = (folder: string) =>
     readdirSync(projectPath(folder), { recursive: true, encoding: 'utf8' })
       .filter((name) => /\.m?ts$/.test(name) && !name.startsWith('test/'))

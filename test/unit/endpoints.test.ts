@@ -125,7 +125,7 @@ describe('responses', () => {
       return { context, photos, targets: [...targets, missing], outcomes, comparisons, calibration };
     });
 
-  test.each(takers)('match the schema, or are a problem of the table: $id', (endpoint) => {
+  test.each(takers)('match the schema, or are a Problem: $id', (endpoint) => {
     // The strict schema rejects unknown members.
     const schema = (endpoint.success.schema as z.ZodObject).strict();
     let responses = 0;
@@ -146,7 +146,7 @@ describe('responses', () => {
     expect(responses).toBeGreaterThan(0);
   });
 
-  test.each(takers)('read every field: $id', (endpoint) => {
+  test.each(takers)('use every field, in the analysis or afterwards: $id', (endpoint) => {
     const read = new Set<string>();
     const watched = <T extends object>(options: T): T =>
       new Proxy(options, {
@@ -175,7 +175,7 @@ describe('responses', () => {
     expect(named.filter((name) => !read.has(name))).toEqual([]);
   });
 
-  test('decide a match before the percentage is rounded', () => {
+  test('decide a match by percentage and threshold, apart from rounding', () => {
     const { buildResponse } = takers.find(({ id }) => id === 'match')!;
     fc.assert(
       fc.property(analysed, (given) => {
@@ -200,7 +200,7 @@ function buildResponse(endpoint: ImageEndpoint, given: Analysed) {
     : endpoint.buildResponse(given);
 }
 
-test('pass every option of an analysis to the addon', () => {
+test('passes every analysis option to the addon', () => {
   const values = readFileSync(projectPath('native/binding/values.cpp'), 'utf8');
   for (const [name, { analysis }] of optionEntries) if (analysis) expect(values).toContain(`"${name}"`);
 });
@@ -333,7 +333,7 @@ describe('fields', () => {
       expectRejected(() => jsonOf(endpoint, { [name]: value }), 'a list or an object');
   });
 
-  test.each(cases)('$id uses the default of an empty $name', ({ endpoint, name }) => {
+  test.each(cases)('$id uses the default for an empty $name', ({ endpoint, name }) => {
     const options = { ...defaults, ...own };
     expect(formOf(endpoint, { [name]: '' }).options).toEqual(options);
     for (const nothing of ['', null]) expect(jsonOf(endpoint, { [name]: nothing }).options).toEqual(options);
@@ -367,7 +367,7 @@ describe('fields', () => {
 
   const jpeg = '\xff\xd8\xff\xe0\x00\x10JFIF';
   const jpegBase64 = Buffer.from(jpeg, 'latin1').toString('base64');
-  test.each(takers)('$id rejects a file under an unknown name, in any position', (endpoint) => {
+  test.each(takers)('$id rejects a file under an unknown name', (endpoint) => {
     const single = imageFields(endpoint.fields).find((name) => maxOf(endpoint.fields[name]) === 1);
     const names = [
       'photo',
@@ -418,7 +418,7 @@ describe('fields', () => {
       })),
   );
   test.each(repeating)(
-    '$id accepts $name, $name[] and $name[0] in their order',
+    '$id accepts $name with and without an index, in order and up to the maximum',
     ({ endpoint, name, most }) => {
       const least = minOf(endpoint.fields[name]);
       const others = imageFields(endpoint.fields)
@@ -465,7 +465,7 @@ describe('fields', () => {
     },
   );
 
-  test.each(takers)('$id ignores a field of other endpoints with one warning', (endpoint) => {
+  test.each(takers)('$id ignores each unknown field with a warning', (endpoint) => {
     const names = new Set(['colour', '__proto__', ...takers.flatMap(({ fields }) => Object.keys(fields))]);
     const foreign = [...names].filter((name) => !Object.hasOwn(endpoint.fields, name));
     const body = bodyOf(endpoint, Object.fromEntries(foreign.map((name) => [name, 'x'])));

@@ -22,8 +22,8 @@ function face(member: string, value: number): typeof good {
 const reasons = (judged: Parameters<typeof lowQuality>[1]) =>
   lowQuality('image1', judged).map(({ reason }) => reason);
 
-describe('a face', () => {
-  // Steps are the resolution of the response: whole pixels, tenths of a degree, hundredths of a share.
+describe('lowQuality', () => {
+  // Each step is the resolution of the member in a response.
   const steps: Record<Member, number> = {
     face_pixels: 1,
     sharpness: 0.01,
@@ -36,7 +36,7 @@ describe('a face', () => {
     stretch_ratio: 0.01,
   };
 
-  test.each(qualityLimits)('gets the warning $reason one step past the limit of $member only', (limit) => {
+  test.each(qualityLimits)('warns that a face is $reason only past the limit of $member', (limit) => {
     const { reason, member, min, max } = limit;
     const edge = min ?? max!;
     const past = edge + (min === undefined ? 1 : -1) * steps[member as Member];
@@ -62,11 +62,11 @@ describe('a face', () => {
       [poorQuality],
       ['small', 'blurred', 'bright', 'turned', 'occluded', 'printed'],
     ],
-  ])('gets the expected warnings: %s', (_what, faces, expected) => {
+  ])('returns the expected warnings for a face: %s', (_what, faces, expected) => {
     for (const one of faces) expect(reasons(one)).toEqual(expected);
   });
 
-  test('is described with the image, the value, the limit and a fix', () => {
+  test('describes a face with the image, the value, the limit and a fix', () => {
     const [warning] = lowQuality('image2', face('face_pixels', 31));
     expect(warning).toEqual({
       code: 'low_quality_face',
@@ -79,7 +79,7 @@ describe('a face', () => {
   });
 });
 
-describe('a rejection of faces', () => {
+describe('rejectionOfFaces', () => {
   const rejecting = { reject_low_quality: true, reject_presentation_attack: true, live_threshold: 0.4 };
   const [bright, small] = [face('brightness', 1), face('face_pixels', 1)];
   const poorQuality = [
@@ -90,7 +90,7 @@ describe('a rejection of faces', () => {
     ...{ field: `image${index}`, face: { index, ...(live_score === undefined ? {} : { live_score }) } },
   }));
 
-  test('is made on request for faces below the threshold, but not for faces without a score', () => {
+  test('rejects on request faces below the live threshold, but not faces without a score', () => {
     const other = { ...rejecting, reject_low_quality: false };
     expect(
       rejectionOfFaces({ ...other, reject_presentation_attack: false }, poorQuality, asked),
@@ -109,7 +109,7 @@ describe('a rejection of faces', () => {
   });
 });
 
-describe('quality components', () => {
+describe('qualityComponents', () => {
   /** Returns the components of a face whose eyes are `distance` pixels apart. */
   function componentsOf({ distance = 70, yaw = 0, roll = 0 }) {
     const landmarks = { right_eye: [0, 0], left_eye: [distance, 0] };
@@ -128,7 +128,7 @@ describe('quality components', () => {
     [{ yaw: 90 }, { head_pose_yaw: 0 }],
     [{ roll: 45 }, { head_pose_roll: 50 }],
     [{ roll: 180 }, { head_pose_roll: 0 }],
-  ])('have for %j the values %j', (given, expected) => {
+  ])('returns for %j the values %j', (given, expected) => {
     expect(componentsOf(given)).toMatchObject(expected);
   });
 });

@@ -7,7 +7,7 @@ import { declaredSize } from '../../src/engine/image-size.ts';
 import { sample } from '../fixtures/images.ts';
 import { without } from '../support/without.mjs';
 
-/** Tests that data which clients send instead of an image is named, with a fix. */
+/** Tests that data which clients send instead of an image is recognised, and reported with a fix. */
 
 const jpeg = sample(1);
 const png = Buffer.from('\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\x01\x00', 'latin1');
@@ -90,7 +90,7 @@ test.each<[bytes: number, detected: string, before: string | Buffer]>([
 test.each([
   ['bytes that only resemble a JPEG', '\n\xff\xd8\xff\xe0\0\x10JFIF\0\0\0\0\0\0\0\0\0\0\0\0', 'unknown'],
   ['a JPEG beyond 64 KiB', `${notices}123456${jpeg.toString('latin1')}`, 'text'],
-])('does not report %s', (_what, text, detected) => {
+])('does not report the position of %s', (_what, text, detected) => {
   expect(extrasOf(latin1(text))).toEqual({ field: 'image1', detected, detail: expect.any(String) });
 });
 
@@ -112,8 +112,6 @@ test.each(Object.entries(cases))(
   },
 );
 
-/** Makes an image of this size with another encoder. */
-
 const drawn = (width: number, height: number) =>
   sharp({ create: { width, height, channels: 3, background: 'red' } });
 
@@ -124,7 +122,7 @@ test.each<[kind: string, encode: (image: Sharp) => Sharp]>([
   ['a lossy WebP', (image) => image.webp()],
   ['a lossless WebP', (image) => image.webp({ lossless: true })],
   ['an extended WebP', (image) => image.withExif({ IFD0: { Make: 'x' } }).webp()],
-])('reads the size of %s without reading beyond the header', async (_kind, encode) => {
+])('reads the size of %s, and none from a truncated header', async (_kind, encode) => {
   for (const [width, height] of [
     [1, 1],
     [4097, 301],

@@ -172,26 +172,26 @@ describe('X-Forwarded-For', () => {
   test.each([
     ['is ignored without trusted hops', 0, '198.51.100.1', proxy],
     ['names the client behind one proxy', 1, '198.51.100.1', '198.51.100.1'],
-    ['is not believed left of the hops', 1, '203.0.113.9, 198.51.100.1', '198.51.100.1'],
-    ['is walked as far as the hops, without blanks', 2, '1.1.1.1,203.0.113.9,198.51.100.1', '203.0.113.9'],
-    ['may be shorter than the hops', 5, '203.0.113.9, 198.51.100.1', '203.0.113.9'],
-    ['may carry a port', 1, '198.51.100.1:4711', '198.51.100.1'],
-    ['may carry brackets and a port', 1, '[2001:db8::1]:4711', '2001:db8:0:0::/64'],
-    ['may carry quotes', 1, '"[2001:db8::1]:4711"', '2001:db8:0:0::/64'],
-    ['may map IPv4', 1, '::ffff:198.51.100.1', '198.51.100.1'],
+    ['is ignored left of the trusted hops', 1, '203.0.113.9, 198.51.100.1', '198.51.100.1'],
+    ['is read up to two trusted hops', 2, '1.1.1.1,203.0.113.9,198.51.100.1', '203.0.113.9'],
+    ['may be shorter than the trusted hops', 5, '203.0.113.9, 198.51.100.1', '203.0.113.9'],
+    ['may contain a port', 1, '198.51.100.1:4711', '198.51.100.1'],
+    ['may contain brackets and a port', 1, '[2001:db8::1]:4711', '2001:db8:0:0::/64'],
+    ['may contain quotes', 1, '"[2001:db8::1]:4711"', '2001:db8:0:0::/64'],
+    ['may contain IPv4 mapped to IPv6', 1, '::ffff:198.51.100.1', '198.51.100.1'],
     ...garbage.flatMap((text): [string, number, string, string][] => [
-      ['stays with the proxy', 1, `203.0.113.9,${text}`, proxy],
-      ['stops on its way', 3, `203.0.113.9,${text},198.51.100.1`, '198.51.100.1'],
+      ['is ignored if its last entry is invalid', 1, `203.0.113.9,${text}`, proxy],
+      ['is read up to an invalid entry', 3, `203.0.113.9,${text},198.51.100.1`, '198.51.100.1'],
     ]),
   ] as const)('%s', (_why, hops, header, expected) => {
     expect(clientAddress(proxy, header, hops)).toBe(expected);
   });
 
-  /** fast-check's unit `binary` gives the same strings, but spends seconds on a table of all characters. */
+  /** fast-check's unit `binary` makes the same strings, but first spends seconds on a table of all characters. */
   const anyText = (maxLength: number) =>
     fc.array(fc.nat(0x10ffff), { maxLength }).map((points) => String.fromCodePoint(...points));
 
-  test('never changes the IP address behind one appending proxy when the client writes it', () => {
+  test('does not let a client change the IP address that one proxy appends', () => {
     fc.assert(
       fc.property(anyText(200), (written) => {
         expect(clientAddress(proxy, `${written}, 198.51.100.1`, 1)).toBe('198.51.100.1');
@@ -199,7 +199,7 @@ describe('X-Forwarded-For', () => {
     );
   });
 
-  test('never yields anything but an IP address', () => {
+  test('always yields an IP address, a /64 prefix or "unknown"', () => {
     const unit = fc.constantFrom(...'0123456789abf:.,[]% "');
     const text = fc.oneof(anyText(10), fc.string({ unit }));
     fc.assert(

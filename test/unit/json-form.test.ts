@@ -10,7 +10,7 @@ import { runs } from '../support/runs.ts';
 
 /** Tests that JSON is accepted and rejected as by JSON.parse. test/native/addon.test.ts tests base64. */
 
-/** Replaces the addon: decodes no group, so that only the end of a string is decoded, which suffices for short ones. */
+/** Replaces the addon's decoder. It decodes nothing, so JavaScript decodes the whole of a short string. */
 const wholeGroups = () => ({ read: 0, written: 0 });
 
 function accepts(body: Buffer): boolean {
@@ -74,7 +74,7 @@ test('reports the position of an error in characters, however many bytes they ha
   );
 });
 
-test('limits the depth, and the size of everything except images', () => {
+test('limits the depth, and the size of everything except strings in ASCII', () => {
   expect(accepts(Buffer.from('['.repeat(32) + ']'.repeat(32)))).toBe(true);
   for (const body of [
     '['.repeat(33) + ']'.repeat(33),
@@ -116,7 +116,7 @@ describe('a long string', () => {
     }
   });
 
-  test('is read in steps, each of at most 64 KiB', () => {
+  test('is read in steps of less than 128 KiB, like other long values', () => {
     const size = 8 * 1024 * 1024;
     const steps = size / step_cost;
     const texts = [
@@ -145,7 +145,7 @@ describe('a long string', () => {
   });
 });
 
-test('returns a form or a problem of the table for any input', () => {
+test('returns a form or throws a Problem for any JSON object', () => {
   const limits = { max_parts: 16, max_part_header_bytes: 9, max_field_bytes: 9, max_image_bytes: 30 };
   const value = fc.oneof(fc.base64String(), fc.array(fc.base64String(), { maxLength: 18 }), fc.jsonValue());
   const name = fc.constantFrom(...Object.keys(matchMany.fields), 'colour', '__proto__');

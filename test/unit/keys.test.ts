@@ -28,7 +28,7 @@ import { newFolder } from '../support/folder.ts';
 
 const wellFormed = `fm_${'a'.repeat(12)}_${'b'.repeat(43)}`;
 
-test('never repeats an id or secret, and uses the whole alphabet', () => {
+test('creates keys without repeated ids or secrets, from the whole alphabet', () => {
   const keys = Array.from({ length: 500 }, createKey);
   const secrets = keys.map(({ key }) => key.slice(16));
   expect(keys.map(({ key }) => keyId(key))).toEqual(keys.map(({ id }) => id));
@@ -62,7 +62,7 @@ describe('rotating a key', () => {
     expect(endOf(rotated.record)).toBe(later_ms + 90 * day_ms);
   });
 
-  test('keeps the old one valid during the grace period, but not beyond its own expiry', () => {
+  test('keeps the old key valid during the grace period, but not beyond its own expiry', () => {
     const { records, record } = create([], settings, now_ms);
     const { retired } = rotate(records, record.id, now_ms, 3_600_000);
     expect(statusOf(retired, now_ms + 3_599_999)).toBe('retiring');
@@ -196,7 +196,7 @@ const good: KeyRecord = {
 };
 
 describe('writing the key file', () => {
-  test('creates it with mode 0600, whatever the umask is', () => {
+  test('creates the file with mode 0600, whatever the umask is', () => {
     for (const umask of [0o000, 0o022, 0o277]) {
       rmSync(file, { force: true });
       const before = process.umask(umask);
@@ -209,7 +209,7 @@ describe('writing the key file', () => {
     }
   });
 
-  test.each([0o600, 0o640, 0o400, 0o440, 0o740])("keeps the file's owner, group and mode %o", (mode) => {
+  test.each([0o600, 0o640, 0o400, 0o440, 0o740])('keeps owner, group, and mode %o within 640', (mode) => {
     write({ version: 1, keys: [] }, mode);
     // Only root may change the owner of a file.
     const isRoot = process.getuid?.() === 0;

@@ -61,7 +61,7 @@ describe('a token bucket', () => {
     expect(bucket.tokens(0)).toBe(3);
   });
 
-  test('becomes negative by later costs, and admits the next request when they are refilled', () => {
+  test('becomes negative through later costs, and admits a request once the tokens are refilled', () => {
     const bucket = new TokenBucket({ rate: 1, burst: 3 }, 0);
     bucket.take(1, 0);
     bucket.settle(7, 0);
@@ -123,15 +123,18 @@ describe('a token bucket', () => {
     { from: large, to: [fast], spent: 10, after_ms: 3000, left: 3 },
     { from: fast, to: [large], spent: 10, after_ms: 3000, left: 3 },
     { from: large, to: [fast, large, fast, large], spent: 10, after_ms: 1000, left: 4 },
-  ])('has no advantage when its quota changes from $from to $to', ({ from, to, spent, after_ms, left }) => {
-    const bucket = new TokenBucket(from, 0);
-    bucket.take(spent, 0);
-    for (const [index, next] of to.entries()) bucket.requota(next, (index + 1) * after_ms);
-    expect(bucket.tokens(to.length * after_ms)).toBe(left);
-  });
+  ])(
+    'gains no extra tokens when its quota changes from $from to $to',
+    ({ from, to, spent, after_ms, left }) => {
+      const bucket = new TokenBucket(from, 0);
+      bucket.take(spent, 0);
+      for (const [index, next] of to.entries()) bucket.requota(next, (index + 1) * after_ms);
+      expect(bucket.tokens(to.length * after_ms)).toBe(left);
+    },
+  );
 });
 
-test('evicts a full bucket before an older one that is partly spent', () => {
+test('evicts a full bucket before an older one that lacks tokens', () => {
   const limiter = new Limiter(2);
   limiter.take('spent', quota(0.001, 1), 1, 0);
   limiter.take('full', quota(1, 1), 0, 0);
@@ -157,7 +160,7 @@ test.each([
   ]);
 });
 
-/** Makes steps with fractions of a millisecond, as on Redis's clock, and steps back. */
+/** Makes steps in fractions of a millisecond, as on Redis's clock, some of them back in time. */
 const stepsOf = (quota: fc.Arbitrary<Quota>) => {
   const cost = fraction(-50, 1200);
   const step = fc.record({ after_ms: fraction(-50, 5000), cost, settles: fc.boolean(), quota });
@@ -289,7 +292,7 @@ describe.skipIf(!redisInstalled)('the bucket in Redis', () => {
     await redis.del(bucketKey('any'));
   });
 
-  test('loses exactly one token to each of many concurrent requests', async () => {
+  test('admits exactly its burst of many concurrent requests', async () => {
     const askers = Array.from({ length: 4 }, () => redis.duplicate());
     const crowd = quota(0.0001, 50);
     const asked = askers.flatMap((by) => Array.from({ length: 40 }, () => take('crowd', crowd, 1, by)));

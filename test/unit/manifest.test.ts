@@ -29,7 +29,7 @@ function writeManifest(text: string): void {
   writeFileSync(join(directory, 'manifest.json'), text);
 }
 
-/** Members of other families that replace those of rfb. */
+/** Members that replace those of the default detector, by family. */
 const detectors = {
   scrfd: { ...familyDefaults.scrfd!.grids, scores: ['443', '468', '493'], boxes: ['446', '471', '496'] },
   retinaface: { ...familyDefaults.retinaface!.grids, scores: 'conf', boxes: 'loc' },
@@ -63,7 +63,7 @@ function manifestWith(path: string, value: unknown, from = JSON.parse(defaultMan
 const parseWith = (path: string, value: unknown, from?: Json) =>
   parseCalibratedManifest(manifestWith(path, value, from), 'manifest.json');
 
-describe('the directory of a pack', () => {
+describe('packDirectory', () => {
   test.each([
     ['default', projectPath('models/packs/default')],
     ['./default', resolve('default')],
@@ -236,7 +236,7 @@ describe('a manifest', () => {
     },
   );
 
-  test('can be prepared without a calibration, and explains how to calibrate', () => {
+  test('is accepted without a calibration by readManifest alone', () => {
     writeManifest(manifestWith('calibration', undefined));
     expect(readManifest(directory).calibration).toBeUndefined();
     expect(() => readCalibratedManifest(directory)).toThrow(

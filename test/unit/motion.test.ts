@@ -79,7 +79,7 @@ describe('a head that moves as requested', () => {
     [[1.4], ['step_missing']],
     [[1.4, 0.9, 0.95], ['step_missing']],
     [[1.05, 0.5, 1.05], ['step_missing']],
-  ])('passes with two frames of a movement beyond the limit, also separate ones: %j', (shares, reasons) => {
+  ])('needs two frames of a movement beyond the limit, also separate ones: %j', (shares, reasons) => {
     const frames = [0, 0, 0.5, ...shares, 0.5, 0]
       .map((share) => [0, share * step_pitch] as const)
       .map(frameOf);
@@ -149,7 +149,7 @@ describe('a failed sequence', () => {
     ['a face of another size', changed(4, box({ height: 90 })), ['motion_jump']],
     ['a second face', changed(4, { other_face: 0.9 }), ['several_faces']],
     ['a score that is not a number', changed(4, { other_face: Number.NaN }), ['several_faces']],
-  ])('has the right reasons for %s', (_what, frames, reasons) => {
+  ])('has the expected reasons for %s', (_what, frames, reasons) => {
     const verdict = judge(frames, asked);
     expect(verdict.live).toBe(false);
     expect(verdict.reasons).toEqual(expect.arrayContaining(reasons));
@@ -167,7 +167,7 @@ describe('a failed sequence', () => {
     }
   });
 
-  test('fails for a repeated frame, at any position', () => {
+  test('fails if the last frame repeats the first', () => {
     const copy = frames.with(-1, { ...frames[0]! });
     const compare = (a: number, b: number) => ({
       percent: 95,

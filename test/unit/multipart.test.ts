@@ -116,12 +116,12 @@ describe('the boundary of a Content-Type header', () => {
   });
 });
 
-describe('a form', () => {
+describe('parseMultipart', () => {
   test.each<[string, Buffer, string[]]>([
     ['whose preamble begins like a boundary', bytes(crlf('--bb', '--b', a, '', 'x', '--b--')), ['x']],
     ['with padding after a boundary', bytes(crlf('--b \t ', a, '', 'x', '--b--')), ['x']],
     ['with an empty part without a line', bytes(crlf('--b', a, '', '--b', a, '', '--b--')), ['', '']],
-  ])('reads %s', (_title, body, contents) => {
+  ])('reads a form %s', (_title, body, contents) => {
     expect(readParts(body).map((part) => part.content)).toEqual(contents);
   });
 
@@ -141,7 +141,7 @@ describe('a form', () => {
     ['that has LF as an empty line', `${crlf('--b', a)}\nx\r\n--b--`, 'bad_line_end', 47],
     ['that has a boundary line instead of a header', crlf('--b', '--b--'), 'bad_header', 5],
     ['that has a boundary line between headers', crlf('--b', a, '--b', '', '--b--'), 'bad_header', 47],
-  ])('rejects %s', (_title, body, reason, at) => {
+  ])('rejects a form %s', (_title, body, reason, at) => {
     expect(rejectionOf(() => parse(bytes(body), 'b', limits))).toMatchObject({ reason, at });
   });
 });
@@ -180,7 +180,7 @@ describe('the headers of a part', () => {
   });
 
   test.each<[string, string[]]>([
-    ['in any case', ['CONTENT-DISPOSITION:Form-Data;name=a', 'content-type:image/png']],
+    ['in upper or lower case', ['CONTENT-DISPOSITION:Form-Data;name=a', 'content-type:image/png']],
     ['with white space around the value', ['Content-Disposition: \t form-data; name=a \t']],
     ['with unrelated fields', ['x: y', a, 'X-Y_z!: "', 'x: again', 'Content-Length: 7']],
     ['with a tab and with bytes beyond ASCII', [a, 'x: \t\xc3\xa9', 'y: \xe9']],
@@ -266,7 +266,7 @@ it('finds a short boundary where Buffer.indexOf finds it', () => {
   );
 });
 
-/** Returns bodies that are slow to parse, each of about `size` bytes, well-formed or not. */
+/** Functions that return bodies that are slow to parse, of about `size` bytes. */
 const hostileBodies: Record<string, (size: number) => Buffer> = {
   'boundaries that lack their last character': (size) => oneField('\r\n--'.repeat(size / 4)),
   'lookalikes with long padding': (size) => oneField(`\r\n--b${' '.repeat(1000)}A`.repeat(size / 1006)),
@@ -328,7 +328,7 @@ describe('a body that takes several turns', () => {
     expect(turns).toBeGreaterThanOrEqual(8);
   });
 
-  test('is rejected like a short one', async () => {
+  test('is rejected if it is truncated', async () => {
     const body = bytes(`${frame('b')[0]}${'x'.repeat(2 * turn)}`);
     await expect(parseInTurns(body, 'b', limits)).rejects.toBeInstanceOf(Problem);
   });

@@ -26,15 +26,15 @@ const operations = Object.entries(document.paths).flatMap(([path, item]) =>
 // biome-ignore lint/suspicious/noExplicitAny: examples are taken apart in order to damage them
 type Any = any;
 
-describe('the document', () => {
+describe('openApiDocument', () => {
   test('is valid OpenAPI 3.1 for an independent validator', async () => {
     const validator = new Validator();
     expect(await validator.validate(structuredClone(document) as Any)).toEqual({ valid: true });
     expect(validator.version).toBe('3.1');
   });
 
-  test.each(['every endpoint', 'the usual ones'])('passes the linters with %s', async (which) => {
-    const some = which === 'the usual ones' ? openApiDocument(readConfig({})) : document;
+  test.each(['every endpoint', 'the default endpoints'])('passes the linters with %s', async (which) => {
+    const some = which === 'the default endpoints' ? openApiDocument(readConfig({})) : document;
     const further = ['no-invalid-schema-examples', 'no-schema-type-mismatch', 'operation-tag-defined'];
     const rules = Object.fromEntries(further.map((rule) => [rule, 'error' as const]));
     const config = await createConfig({ extends: ['recommended-strict'], rules });
@@ -61,7 +61,7 @@ describe('the document', () => {
 
 const takers = endpoints.flatMap((one) => (one.takes === 'images' ? [one] : []));
 
-/** Client generators write these as string literals, some of them without escapes (orval). */
+/** Client generators write such values as string literals, some generators (orval) without escapes. */
 test('has no quotes or backslashes in values that become string literals in generated code', () => {
   const values: string[] = [];
   JSON.parse(JSON.stringify(document), (name, value) => {
@@ -90,7 +90,7 @@ test.each(takers)('describes the fields of $id as they are validated', ({ id, fi
   }
 });
 
-test.each(errorCodes)("has a schema that accepts only the server's own %s", (code) => {
+test.each(errorCodes)("has a schema that accepts the server's %s and no other error", (code) => {
   const { value } = document.components.examples[code]! as Any;
   const { request_id, ...extras } = without(value, 'type', 'title', 'status', 'code');
   const sent = JSON.parse(problem(new Problem(code, extras), request_id).body as string);
@@ -103,7 +103,7 @@ test.each(errorCodes)("has a schema that accepts only the server's own %s", (cod
   }
 });
 
-/** docs/api.md is written by hand, except for its tables of endpoints, fields and errors. */
+/** docs/api.md is written by hand, except for the parts that test/unit/generated-docs.test.ts compares. */
 
 const text = readFileSync(projectPath('docs/api.md'), 'utf8');
 const { components } = document;
@@ -119,7 +119,7 @@ describe('docs/api.md', () => {
     ...[...(items ? [items] : []), ...oneOf].flatMap(membersOf),
   ];
 
-  test.each(Object.keys(components.schemas))('lists the members of %s', (name) => {
+  test.each(Object.keys(components.schemas))('names the members of %s', (name) => {
     const members = membersOf(components.schemas[name] as Node);
     expect(members.filter((member) => !quoted.has(member))).toEqual([]);
   });
@@ -131,7 +131,7 @@ describe('docs/api.md', () => {
     expect(Object.fromEntries(headings)).toMatchObject(described);
   });
 
-  test('lists the headers and the fields of warnings', () => {
+  test('names the response headers, and the codes and reasons of warnings', () => {
     const { code, reason } = components.schemas.Warning!.properties!;
     const documented = [...Object.keys(components.headers), ...code!.enum!, ...reason!.enum!].map(String);
     expect(documented.filter((name) => !quoted.has(name))).toEqual([]);

@@ -35,7 +35,7 @@ describe('a hand-made net', () => {
     ['above 1', [1.5, 3]],
     ['on both sides of 1', [0.25, 1.5]],
     ['of exactly 0 and 1', [0, 1]],
-  ])('returns the same numbers with PReLU slopes %s', async (_what, slopes) => {
+  ])('returns the same numbers after the PReLU is replaced, with slopes %s', async (_what, slopes) => {
     const net = build([makeNode('PRelu', ['x', 'slope'], 'y')], { slope: [[2, 1, 1], slopes] });
     const rewritten = rewriteNet(net);
     expect(operatorsOf(rewritten)).not.toContain('PRelu');

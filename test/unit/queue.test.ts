@@ -75,10 +75,10 @@ const code = (error: unknown) => (error as Problem).code;
 const isIdle = async (ticket: { idle: Promise<void> }) =>
   Promise.race([ticket.idle.then(() => true), new Promise((resolve) => setImmediate(() => resolve(false)))]);
 
-describe('passing jobs to workers', () => {
+describe('JobQueue', () => {
   // In a script, OWNER:IMAGES submits images, and !JOB ends a job after 1 ms per image or after @MS.
   test.each([
-    ['to as many workers as are free', 2, 'a:a1,a2,a3', 'a1 a2'],
+    ['to all free workers', 2, 'a:a1,a2,a3', 'a1 a2'],
     ['in the order of arrival', 1, 'k:a1,a2 k:b1 k:c1,c2 !a1 !a2 !b1 !c1', 'a1 a2 b1 c1 c2'],
     [
       'one match per key in turn, whatever each key has sent',
@@ -87,13 +87,13 @@ describe('passing jobs to workers', () => {
       'a1 a2 x1+x2 y1 b1+b2 x3 c1 c2',
     ],
     [
-      'first for a key that had nothing waiting, but only once per round',
+      'of a key that had nothing waiting first, but only once per round',
       1,
       'flood:a1,a2 flood:b1,b2 flood:c1,c2 flood:d1,d2 !a1 !a2 one:x1,x2 !b1+b2 two:y1,y2 !x1+x2 one:x3 !y1+y2 two:y3 !c1+c2 !x3 !y3',
       'a1 a2 b1+b2 x1+x2 y1+y2 c1+c2 x3 y3 d1',
     ],
     [
-      'one at a time if they take long, so that nobody waits for two',
+      'one at a time if they take long, so that no key waits for two',
       1,
       'big:a1,a2 big:b1,b2 big:c1,c2 !a1@300 one:x1,x2 !a2@300 !x1@300 !b1@300',
       'a1 a2 x1 b1 x2',
@@ -105,7 +105,7 @@ describe('passing jobs to workers', () => {
       'o1 a1 b1 c1 d1 o2 o3 e1 f1',
     ],
     [
-      'last for a key that had more than its share, even after a while with nothing waiting',
+      'of a key that had more than its share last, even after a while with nothing waiting',
       1,
       'big:a1 one:w1,w2 one:x1,x2 one:y1,y2 one:z1,z2 !a1@300 big:b1 !w1+w2@80 !x1+x2@80 !y1+y2@80',
       'a1 w1+w2 x1+x2 y1+y2 z1+z2',
@@ -181,7 +181,7 @@ describe('passing jobs to workers', () => {
   });
 });
 
-/** Simulates keys that always have this many pending matches, with the time per image. */
+/** Simulates keys that always have `matches` pending matches, of which each image takes `image_ms`. */
 async function share(workers: number, keys: Record<string, { image_ms: number; matches: number }>) {
   let now_ms = 0;
   const running: { owner: string; end_ms: number; resolve(): void }[] = [];
@@ -247,7 +247,7 @@ describe('the last free worker', () => {
     for (const name of ['a', 'b', 'c', 'd']) submit([`${name}1`, `${name}2`], from('flood'));
   };
 
-  test('is used by a key that is alone', () => {
+  test('is used by the only key', () => {
     const { submit, started } = held({ workers: 3 });
     flood(submit);
     expect(started).toEqual(['a1', 'a2', 'b1']);
@@ -307,7 +307,7 @@ describe('a turn', () => {
     return started.join(' ');
   };
 
-  test('includes two images of a request, or one if they have many pixels', async () => {
+  test('includes two images of a request, or one if their estimated time is long', async () => {
     expect(await turns({ a1: 50, a2: 50 })).toBe('x a1+a2 y1 y2');
     expect(await turns({ a1: 50, a2: 51 })).toBe('x a1 y1+y2 a2');
     expect(await turns({ a1: 2000 })).toBe('x a1 y1+y2 a2');
@@ -315,7 +315,7 @@ describe('a turn', () => {
 });
 
 describe('a final job of a request', () => {
-  test('runs on the worker that did the last one, before any other request', async () => {
+  test('runs on the worker of the last image, before any other request', async () => {
     const { queue, submit, started, end } = held({ workers: 2 });
     const ticket = submit(['a1', 'a2'], from('key'), (outcomes) => outcomes.join());
     submit(['x1', 'x2'], from('other'));
@@ -342,7 +342,7 @@ describe('a final job of a request', () => {
     expect([started, queue.running]).toEqual([['a', 'b'], 0]);
   });
 
-  test('fails its request if it fails', async () => {
+  test('fails its request if the worker crashes', async () => {
     const { queue, submit, faults, end, breakDown } = held();
     const ticket = submit(['a'], from('key'), () => 'last');
     await end('a');

@@ -14,7 +14,7 @@ import { runs } from '../support/runs.ts';
 const table = pointsOf(-0.1, 1, 0.08, 0.1, 0.2, 0.01, 0.33, 0.001, 0.58, 0.000001);
 const calibration = new Calibration(table);
 
-/** Maximum rounding error of a percentage. */
+/** Tolerance for rounding errors, absolute for percentages and relative for rates. */
 const rounding = 1e-9;
 
 const number = (min: number, max: number) => fc.double({ min, max, noNaN: true });
@@ -56,7 +56,7 @@ test.each<[string, CalibrationPoint[]]>([
   expect(() => new Calibration(points)).toThrow(RangeError);
 });
 
-describe('the false match rate', () => {
+describe('falseMatchRate', () => {
   test('is the geometric mean midway between two points', () => {
     expect(calibration.falseMatchRate(0.14)).toBeCloseTo(Math.sqrt(0.1 * 0.01), 12);
   });
@@ -72,12 +72,12 @@ describe('the false match rate', () => {
     ['at minus infinity', Number.NEGATIVE_INFINITY, 1],
     ['at infinity', Number.POSITIVE_INFINITY, 0],
     ['for a similarity that is not a number', Number.NaN, 1],
-  ])('stays within its bounds for %s', (_what, similarity, rate) => {
+  ])('stays from 0 to 1 %s', (_what, similarity, rate) => {
     expect(calibration.falseMatchRate(similarity)).toBe(rate);
   });
 });
 
-describe('the percentage', () => {
+describe('confidence_percent', () => {
   test.each([
     [1, 0],
     [0.1, 40],
@@ -88,7 +88,7 @@ describe('the percentage', () => {
     [1e-7, 100],
     [1e-9, 100],
     [0, 100],
-  ])('for a rate of %d is %d', (rate, percent) => {
+  ])('is for a rate of %d: %d', (rate, percent) => {
     expect(calibration.confidencePercent(rate)).toBeCloseTo(percent, 9);
   });
 
@@ -120,7 +120,7 @@ test('multiplies the rate of the best of several pairs by their number, and deri
 describe('a floor', () => {
   const floored = new Calibration(table, 0.001);
 
-  test('is returned instead of a lower rate, and marked as a floor', () => {
+  test('is returned instead of a lower rate, and marked as extrapolated', () => {
     expect(floored.assess(0.33 + 1e-6, 1)).toMatchObject({ false_match_rate: 0.001, extrapolated: true });
     expect(floored.assess(0.58, 1)).toMatchObject({ false_match_rate: 0.001, extrapolated: true });
     const floor = { false_match_rate: 0.001, confidence_percent: 100, extrapolated: true };
@@ -134,7 +134,7 @@ describe('a floor', () => {
   });
 });
 
-describe('the percentage without a table', () => {
+describe('confidence_percent without a calibration', () => {
   const none = calibrationOf(undefined);
 
   test.each([
@@ -146,7 +146,7 @@ describe('the percentage without a table', () => {
     [1.2, 1, 40],
     [0.7, 100, 28],
     [Number.NaN, 1, 0],
-  ])('for a similarity of %d among %d pairs is %d, without a rate', (similarity, pairs, percent) => {
+  ])('is for a similarity of %d among %d pairs: %d, with a rate of 1', (similarity, pairs, percent) => {
     expect(none.assess(similarity, pairs)).toEqual({
       false_match_rate: 1,
       extrapolated: true,
@@ -154,7 +154,7 @@ describe('the percentage without a table', () => {
     });
   });
 
-  test('is marked as not measured, unlike with a table', () => {
+  test('is marked as not measured, unlike with a calibration', () => {
     expect([none.measured, calibration.measured]).toEqual([false, true]);
   });
 });
@@ -276,8 +276,7 @@ test('lists both images if both have errors, with the code of the first image', 
 });
 
 /**
- * Tests a comparison of embeddings whose result is no longer needed. test/server/embeddings.test.ts tests the
- * responses.
+ * Tests the cancellation of a comparison of embeddings. test/server/embeddings.test.ts tests the responses.
  */
 
 const dimensions = 4;

@@ -47,7 +47,7 @@ test('has the minimum glibc of ONNX Runtime in the table', () => {
   expect(glibcOf(onnxRuntime)).toBe(minGlibc);
 });
 
-describe('packaging', () => {
+describe('requireOldSystem', () => {
   test('accepts a library that Debian 11 can load', () => {
     expect(() => requireOldSystem(onnxRuntime, oldCxx)).not.toThrow();
   });
@@ -65,7 +65,7 @@ describe('packaging', () => {
 describe('µWebSockets.js', () => {
   const systemOf = (node: string) => `linux-x64-${node.split('.')[0]}`;
 
-  test.each(releases)('has a binary for Node $node that needs glibc $uws', ({ node, uws }) => {
+  test.each(releases)('needs on Node $node the glibc of the table: $uws', ({ node, uws }) => {
     const own = uwsBuilds.filter(({ system }) => system === systemOf(node));
     const [least] = sorted(own.map(({ glibc }) => glibc));
     expect(least && sorted([least, minGlibc]).at(-1)).toBe(uws);
@@ -76,7 +76,7 @@ describe('µWebSockets.js', () => {
     expect(uwsBuilds.filter(({ system }) => !documented.includes(system))).toEqual([]);
   });
 
-  test('needs the glibc of the table, if setup extracted it', () => {
+  test('needs the glibc that scripts/lib/uws.mjs states, if setup extracted it', () => {
     for (const { folder, glibc } of uwsBuilds) {
       const file = projectPath(`build/uws/${folder}/uws.node`);
       if (existsSync(file)) expect(glibcOf(file)).toBe(glibc);
@@ -102,7 +102,7 @@ describe('a machine', () => {
     { ...debian12, node: '20.17.0', glibc: '2.28' },
     { ...debian12, arch: 'arm64', node: '22.9.0' },
     { ...debian12, node: '28.0.0' },
-  ])('is supported with $node, $glibc, $platform $arch', (machine) => {
+  ])('is supported with Node $node, glibc $glibc, $platform $arch', (machine) => {
     expect(judge(machine)).toBeUndefined();
   });
 
@@ -139,7 +139,7 @@ describe('a machine', () => {
   });
 });
 
-describe('the CPU', () => {
+describe('judgeCpu', () => {
   const judge = (arch: NodeJS.Architecture, cpuinfo: string) => judgeCpu('Box', arch, cpuinfo);
   const x64 = (...flags: string[]) =>
     judge('x64', `model name\t: Box\nflags\t\t: fpu ${flags.join(' ')}\nbugs\t:\n`);
@@ -152,7 +152,7 @@ describe('the CPU', () => {
     // The capabilities of these CPUs are unknown.
     [judge('x64', ''), 'unknown', expect.any(String)],
     [judge('riscv64', 'flags : avx2'), 'unknown', expect.any(String)],
-  ])('is described as %j', (finding, status, value) => {
+  ])('returns the expected finding: %j', (finding, status, value) => {
     expect(finding).toMatchObject({ status, value });
     if (status === 'warning') expect(finding.fix).toContain('Choose a machine with AVX2');
   });
@@ -249,7 +249,7 @@ const holder = (lock: string, log: string) => `
   }
   process.exit();`;
 
-test('runs six setups of one folder one after another', async () => {
+test('lets six processes hold the lock of setup one after another', async () => {
   const folder = newFolder();
   const [lock, log] = [join(folder, 'lock'), join(folder, 'log')];
   const program = ['--input-type=module', '--eval', holder(lock, log)];
@@ -289,7 +289,7 @@ describe.skipIf(none)('a custom µWebSockets.js', () => {
     ['an older version', '20.50.9', other],
     ['another major version', '21.0.0', other],
     ['JavaScript alone', '20.67.0', 'fell back to', '{ App() {} }'],
-  ])('is skipped for %s, with the reason', (_what, version, reason, exported) => {
+  ])('is skipped with the reason: %s', (_what, version, reason, exported) => {
     const folder = own(version, exported);
     const uws = loadUws(folder);
     expect(uws.version).toBe(loadUws(undefined).version);

@@ -23,7 +23,7 @@ const seriesOf = async (metrics: Metrics) =>
   (await metrics.registry.metrics()).split('\n').filter((line) => line.startsWith('facematch_'));
 
 describe('a value read at a scrape', () => {
-  test('is exposed unchanged for a counter, not accumulated from scrape to scrape', async () => {
+  test('is exposed unchanged for a counter, not added up from scrape to scrape', async () => {
     const metrics = metricsOf({ worker_replacements_total: () => 2 });
     await seriesOf(metrics);
     expect(await seriesOf(metrics)).toContain('facematch_worker_replacements_total 2');
@@ -101,7 +101,7 @@ test.each([
 );
 
 describe('lines that cannot be written', () => {
-  test('are reported once, take bounded memory, and do not delay the exit', async () => {
+  test('are reported once, use limited memory, and do not delay the exit', async () => {
     const faults: string[] = [];
     const onError = ({ code }: NodeJS.ErrnoException) => faults.push(code!);
     const lines = new LineWriter({ dest: '/dev/full', onError, onDropped: () => {} });

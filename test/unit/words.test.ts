@@ -68,12 +68,9 @@ describe('rangeNote', () => {
     [1e-6, true, 'beyond the measured range'],
     [1e-6, false, ''],
     [1, true, ''],
-  ])(
-    'notes an extrapolated rate of a calibrated pack: %d (%j) gets "%s"',
-    (false_match_rate, extrapolated, note) => {
-      expect(rangeNote({ false_match_rate, extrapolated })).toBe(note);
-    },
-  );
+  ])('returns for a rate of %d (extrapolated: %j) the note "%s"', (false_match_rate, extrapolated, note) => {
+    expect(rangeNote({ false_match_rate, extrapolated })).toBe(note);
+  });
 });
 
 const photo = (name: string, filename: string) => ({ name, file: new File([], filename) });
@@ -84,12 +81,12 @@ const plan = {
 };
 const origin = 'http://127.0.0.1:8080';
 
-describe('the request as a program', () => {
+describe('programs', () => {
   const files = [photo('image1', "it's.jpg"), photo('image2', 'b "x".png'), photo('image2', 'c.png')];
   const asked = { ...plan, fields: { ...plan.fields, threshold_percent: '70.5', auto_pair_best: 'false' } };
   const many = { ...asked, endpoint: 'match_many' as const };
 
-  test('is valid shell with JSON', () => {
+  test('write valid shell code that sends JSON', () => {
     const script = `curl() { cat; }; base64() { printf 'AA\\nAA'; }; cd "$(mktemp -d)"; : > "it's.jpg"; : > 'b "x".png'; : > c.png\n`;
     for (const [plan, image2] of [
       [asked, 'AAAA'],
@@ -103,7 +100,7 @@ describe('the request as a program', () => {
     }
   });
 
-  test("calls the client's method in Node and Python, with values in the language's syntax", () => {
+  test("call the client's method in Node and Python, with values in the language's syntax", () => {
     expect(programs.Node!(origin, many, files)).toContain(
       `client.many(await openAsBlob("it's.jpg"), [await openAsBlob("b \\"x\\".png"), await openAsBlob("c.png")], ` +
         '{ threshold_percent: 70.5, accuracy_mode: "fast", auto_pair_best: false })',
@@ -114,7 +111,7 @@ describe('the request as a program', () => {
   });
 });
 
-describe('the curl line', () => {
+describe('curlLine', () => {
   /** Parses the arguments like a shell. */
   const argumentsOf = (line: string) => {
     const script = `curl() { printf '%s\\0' "$@"; }; FACEMATCH_KEY=the-key; ${line}`;
