@@ -46,7 +46,7 @@ export function largestGroup(sets: readonly Labelled[]): number {
   return Math.max(0, ...sets.flatMap((images) => groupsOf(images).map(({ people }) => people)));
 }
 
-/** Returns the sizes of the groups of the first grouping, which share no people. */
+/** Returns the sizes of the groups of the first grouping, assuming that they share no people. */
 function sizesOf(sets: readonly PeopleSet[]): number[] {
   return sets.flatMap(({ images }) =>
     groupsOf(images).flatMap(({ people, isFirst }) => (isFirst ? [people] : [])),
@@ -62,25 +62,25 @@ function groupsOf(images: Labelled) {
   return [...peopleOf].map(([group, { size: people }]) => ({ group, people, isFirst: first.has(group) }));
 }
 
-/** Rates down to this one, which belongs to the default threshold of 70 percent, are judged even below the floor. */
+/** Minimum rate that is judged even below the floor: the rate of the default threshold, 70 percent. */
 const judgedBelowFloor = 1e-4;
 
-/** Lower rates are shown but not judged, because a few wrong labels among millions of pairs cause them. */
+/** Lower rates are shown but not judged, because a few wrong labels among millions of pairs distort them. */
 const minJudgedRate = 1e-5;
 
-/** Names of the rows of a check that belong to no group. They determine the floor. */
+/** Names of the rows of a check that cover several groups. These rows can raise the floor. */
 const oneGroup = 'two people of one group';
 const anyTwo = 'any two people';
 
-/** The rates of all groups together, and of any two people, may exceed the floor by this factor. */
+/** Maximum ratio of the measured to the stated rate in these rows. A higher ratio raises the floor. */
 const floorTolerance = 2;
 
 /** Tolerated multiple of the stated rate: one point of confidence_percent. */
 const rateTolerance = 10 ** 0.1;
 
 /**
- * Returns the rows of a check whose whole interval exceeds the tolerance. For each group, returns the row that
- * needs the largest number of additional people.
+ * Returns the judged rows of groups whose whole interval exceeds the tolerance. For each group, returns only the row
+ * that needs the largest number of additional people.
  */
 export function contradictedRates(check: readonly CalibrationCheck[], floor: number): ContradictedRate[] {
   const broken = check
@@ -97,8 +97,7 @@ export function contradictedRates(check: readonly CalibrationCheck[], floor: num
 }
 
 /**
- * Returns how many more people a group needs: enough to measure the rate by itself, and no fewer than it has
- * already.
+ * Returns how many more people a group needs: enough to measure the rate by itself, and at least its current number.
  */
 function morePeople({ stated_fmr, people }: CalibrationCheck): number {
   return Math.max(people, minPeople(stated_fmr) - people);
@@ -107,14 +106,13 @@ function morePeople({ stated_fmr, people }: CalibrationCheck): number {
 /**
  * Fits the table from similarity to false match rate, and its floor: the lowest rate that these people can measure.
  *
- * `cohorts` are made from the people of `sets`. Each pair is normalised with a cohort without its two people.
- * Without `cohorts`, the similarity is the cosine.
+ * `cohorts` normalise each pair with a cohort without its two people. Without `cohorts`, the similarity is the cosine.
  *
  * `check` has the measured rates for each of `percents`: of each group, of all groups together, and of any two
- * people. Each pair is tested with a table that was fitted without its two people. The floor is raised if the rates
- * of all groups or of any two people exceed it by more than floorTolerance.
+ * people. Each pair is tested with a table that was fitted without its two people. The floor is raised above a stated
+ * rate that the last two exceed by more than floorTolerance, or that their pairs are too few to measure.
  *
- * `taken_for_one_person` counts the pairs that were omitted because their cosine is above `samePersonAbove`. Without
+ * `taken_for_one_person` counts the omitted pairs of each group, whose cosine is above `samePersonAbove`. Without
  * `samePersonAbove`, `too_alike` lists the omitted pairs.
  */
 export function fitTable(
@@ -228,7 +226,7 @@ type VisitPair = (first: number, second: number, folds: number, score: number, r
 
 type NonMated = ReturnType<typeof nonMatedOf>;
 
-/** Returns a function `each` that visits all non-mated pairs of images, and returns how many it omitted. */
+/** Returns `each`, which visits all non-mated pairs of images and returns the number of omitted pairs. */
 function nonMatedOf(
   images: readonly LabelledImage[],
   cohorts: HeldOutCohorts | undefined,

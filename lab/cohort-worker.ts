@@ -13,7 +13,7 @@ export default function work(task: NearestTask | ScoresTask): Int32Array | Float
   return 'seeds' in task ? nearestFaces(task) : scoresOf(task);
 }
 
-/** Number of faces that are compared with one row after another: they stay in the CPU's cache. */
+/** Number of faces in a block. A block stays in the CPU's cache while it is compared with all rows. */
 const block = 8;
 
 /**

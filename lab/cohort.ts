@@ -20,7 +20,7 @@ export const peopleOfCentre = 5;
 const samePerson = 0.6;
 /** Maximum number of centres, which bounds the size of the package and the time per face. */
 const maxCentres = 6500;
-/** The cohort score of a face is the mean of this many highest cosines with the centres. */
+/** Number of cosines in a cohort score, which is the mean of the highest cosines with the centres. */
 export const highest = 50;
 /** Number of candidates per centre, including substitutes for the people that a held-out cohort omits. */
 export const candidates = 24;
@@ -41,7 +41,7 @@ export function seedsOf<T extends LabelledEmbedding>(images: readonly T[]): { fa
   return { faces, seeds };
 }
 
-/** Searches the nearest faces of `seeds`. `vectors` has a row and `people` the person's number for each face. */
+/** Searches the nearest faces of `seeds`. For each face, `vectors` has a row, and `people` the number of its person. */
 export interface NearestTask {
   vectors: Float32Array;
   dimensions: number;
@@ -89,7 +89,7 @@ export function nearestFaces({ vectors, dimensions, people, seeds }: NearestTask
   return found;
 }
 
-/** Returns the faces of a seed's centre without those that `isOmitted`; undefined if there are too few. */
+/** Returns the faces of a seed's centre that are not omitted; undefined if there are too few or the seed is omitted. */
 export function membersOf(
   seed: number,
   nearest: Int32Array,

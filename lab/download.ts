@@ -103,7 +103,7 @@ async function fetchInto(part: string, file: Download): Promise<string | undefin
   if (have < bytes) {
     const dispatcher = newDispatcher();
     let target = openSync(part, 'a');
-    // If the server sends the whole file instead of the rest, it is stored here until it is longer than `part`.
+    // Stores the whole file if the server sends it instead of the rest. It replaces `part` if it is longer.
     const fresh = `${part}.whole`;
     rmSync(fresh, { force: true });
     const bar = await progressBar(`Bytes of ${basename(url)}`, bytes);
@@ -199,8 +199,8 @@ function isSafe(url: string): boolean {
 export const cacheFolder = () => join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'facematch');
 
 /**
- * Returns the proxies in HTTPS_PROXY, HTTP_PROXY and NO_PROXY; undefined if none is set. Like curl, reads `host:port`
- * as an HTTP proxy.
+ * Returns the values of HTTPS_PROXY, HTTP_PROXY and NO_PROXY; undefined if no proxy is set. Like curl, reads
+ * `host:port` as an HTTP proxy.
  */
 export function proxies(env: NodeJS.ProcessEnv = process.env) {
   const read = (name: string) => env[name] || env[name.toUpperCase()] || '';

@@ -117,8 +117,8 @@ function scoreFigures(
   return {
     accuracy: accuracy(scored),
     equal_error_rate: equalErrorRate(curve),
-    // operating_points have a false match rate on this set, and percent_points a percent of the pack's calibration.
-    // A cosine has no percent.
+    // operating_points are chosen by the false match rate on this set, percent_points by the pack's calibration,
+    // which does not apply to cosines.
     operating_points: ratePoints(scored, calibration, notAcquired),
     percent_points: calibration ? percentPoints(scored, calibration, notAcquired) : [],
     histogram: histogram(scored),
@@ -144,7 +144,7 @@ export interface ThresholdPoint extends Observed {
 export const targetRates = [1e-2, 1e-3, 1e-4];
 export const percents = [50, 60, 70];
 
-/** Returns the lowest threshold for each target false match rate that this set has enough non-mated pairs for. */
+/** Returns the threshold of fnmrAtFmr for each false match rate that this set has enough non-mated pairs to show. */
 export function ratePoints(
   pairs: readonly Compared[],
   calibration: Calibration | undefined,

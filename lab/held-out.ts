@@ -30,7 +30,7 @@ export const foldPairs = Array.from({ length: folds }, (_, high) =>
   Array.from({ length: high + 1 }, (_, low) => [low, high] as const),
 ).flat();
 
-/** Memoizes a function of two omitted folds. */
+/** Memoizes a function of the omitted folds, or of none. */
 export function perFolds<Result>(compute: (left: readonly number[]) => Result) {
   const known = new Map<string, Result>();
   return (...left: readonly number[]): Result => {
@@ -46,7 +46,7 @@ type Person = Pick<LabelledEmbedding, 'person' | 'embedding'>;
 const tasksPerStep = 40;
 
 /**
- * Computes the centres of all `images`, and the cohort scores of `judged` (by default the same faces). Each face has
+ * Computes the centres of all `images`, and the cohort scores of `judged` (by default `images`). Each face has
  * one score per fold, from the cohort without that fold and the fold of its person. Rejects with an Error whose
  * message is meant for the user if there are too few people.
  */

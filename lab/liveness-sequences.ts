@@ -112,10 +112,10 @@ const changeOf = (from: Frame, to: Frame) => ({
 });
 
 /**
- * Ranges of angles in which a photo counts as a performed step. They start at 1.2 times the service's threshold.
- * `across` and `along` limit the movement on the other axis.
+ * Ranges of angles, in degrees, in which a photo counts as a performed step. They start above the thresholds of the
+ * service (motionThresholds). The maxima apply to steps about the other axis.
  */
-const stepRanges = { yaw: [30, 55], pitch: [15, 30], across: 12, along: 8 } as const;
+const stepRanges = { yaw: [30, 55], pitch: [15, 30], maxYaw: 12, maxPitch: 8 } as const;
 
 const within = (angle: number, [low, high]: readonly [number, number]) => angle >= low && angle <= high;
 
@@ -123,10 +123,10 @@ function shows(step: Step, { yaw, pitch }: { yaw: number; pitch: number }): bool
   switch (step) {
     case 'left':
     case 'right':
-      return within(step === 'left' ? yaw : -yaw, stepRanges.yaw) && Math.abs(pitch) <= stepRanges.along;
+      return within(step === 'left' ? yaw : -yaw, stepRanges.yaw) && Math.abs(pitch) <= stepRanges.maxPitch;
     case 'up':
     case 'down':
-      return within(step === 'up' ? pitch : -pitch, stepRanges.pitch) && Math.abs(yaw) <= stepRanges.across;
+      return within(step === 'up' ? pitch : -pitch, stepRanges.pitch) && Math.abs(yaw) <= stepRanges.maxYaw;
   }
 }
 

@@ -134,8 +134,8 @@ export function accuracy(pairs: readonly Scored[]) {
 }
 
 /**
- * Returns the false non-match rate at the lowest threshold with a false match rate of at most `fmr`. At this
- * threshold at most floor(fmr * n) of n non-mated pairs match.
+ * Returns the minimum false non-match rate for a false match rate of at most `fmr`. `threshold` is the lowest mated
+ * score that matches. At most floor(fmr * n) of n non-mated pairs match.
  */
 export function fnmrAtFmr(pairs: readonly Scored[], fmr: number): { fnmr: number; threshold: number } {
   const scoresOf = (wanted: boolean) =>
@@ -207,7 +207,7 @@ export class PersonRate extends PeopleRate {
     this.hitsOf[person]!++;
   }
 
-  /** If no person has an error, each person counts as one trial (the rule of three on people). */
+  /** Without hits or without misses, people with equally many trials count as one trial each (rule of three). */
   get effect(): number {
     const { trials, hitsOf, trialsOf } = this;
     if (trials === 0) return 1;
@@ -219,7 +219,7 @@ export class PersonRate extends PeopleRate {
   }
 }
 
-/** Maximum number of people for whom Pairs keeps a bit per pair: 30,000 people take 56 MB. */
+/** Maximum number of people for whom Pairs keeps a bit per pair (56 MB). With more people it counts all trials. */
 const maxTrackedPeople = 30_000;
 
 /** Counts distinct pairs of people. */
@@ -246,7 +246,7 @@ export const pairsOf = (people: number): number => (people * (people - 1)) / 2;
 
 /**
  * Assumed squared coefficient of variation of the false match rates of single persons, without observations. With
- * it, intervals have their coverage in simulations where people account for 40 % of the variance of scores.
+ * it, intervals have the stated coverage in simulations where people account for 40 % of the variance of scores.
  */
 const variation = 10;
 

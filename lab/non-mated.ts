@@ -102,8 +102,8 @@ const copyAbove = 0.99;
 
 /**
  * Returns the limit for the cosines of this many non-mated pairs, at most `copyAbove`. The distribution of the
- * highest cosines is approximately exponential. Its scale is estimated from the cosines at ranks rankOf and a third
- * of it, so up to a third of them may show one person. `highest` is sorted, highest first.
+ * highest cosines is approximately exponential. Its scale is estimated from the cosines at rank rankOf(pairs)
+ * and at a third of it, so up to a third of these pairs may show one person. `highest` is sorted, highest first.
  */
 export function reachOf(highest: ArrayLike<number>, pairs: number): number {
   const last = rankOf(pairs);

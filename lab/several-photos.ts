@@ -119,7 +119,7 @@ export function judgeForeign(
     let [sets, own_rejected, foreign_detected] = [0, 0, 0];
     for (const [i, person] of people.entries()) {
       for (const turn of person.keys()) {
-        // Chooses a different person for each turn.
+        // Varies the other person from turn to turn.
         const others = [...people.slice(i + 1), ...people.slice(0, i)].filter((one) =>
           areNonMated(one, person),
         );

@@ -12,7 +12,7 @@ const people = 60;
 const photos = 5;
 
 let state = 1;
-/** Uniform in 0–1 (mulberry32). */
+/** Returns a uniformly distributed number from 0 to 1 (mulberry32). */
 const uniform = () => {
   state = (state + 0x6d2b79f5) | 0;
   let t = Math.imul(state ^ (state >>> 15), 1 | state);

@@ -119,8 +119,8 @@ async function openPack({ pack: nameOrPath, keepCalibration }: CalibrateOptions)
 }
 
 /**
- * Compares input scalings on the first set with enough people. Resolves to undefined for the project's own packs,
- * whose input scaling is known, or if too few people have two images.
+ * Compares input scalings on the first set with enough people. Resolves to undefined if too few people have two
+ * images, or unless `packs add` added the embedder: the input scaling of other embedders is known.
  */
 async function preprocessingOf(
   directory: string,
@@ -198,7 +198,7 @@ function fitMode(
   cohorts: HeldOutCohorts,
   { check, keepCalibration, samePersonAbove, table }: CalibrateOptions & { table: readonly SetFolder[] },
 ) {
-  // The check always runs, because it determines the floor.
+  // The check always runs, because it can raise the floor.
   const fitWith = (use: HeldOutCohorts | undefined) =>
     fitTable(sets, use, checkedPercents(sets), samePersonAbove);
   const {

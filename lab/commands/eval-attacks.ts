@@ -92,8 +92,8 @@ function readPresentations(folder: string) {
 }
 
 /**
- * Returns the rates of each attack type, the highest first, the rates of live people, and ACER. ACER is the mean of
- * the highest APCER and BPCER, or NaN if one of them is NaN. In each image the face nearest to the centre counts.
+ * Returns the rates of each attack type (highest first) and of live people, and ACER. ACER is the mean of the highest
+ * APCER and of BPCER, or NaN if one of them is NaN. In each image, the live score of the compared face counts.
  */
 function attackFigures(
   presentations: ReturnType<typeof readPresentations>,
@@ -137,7 +137,7 @@ function figuresOf(presentations: readonly Presentation[], isError: (score: numb
     sources: sources.size,
     // Images without a face have no score. Their share is APNRR or BPNRR.
     non_responses,
-    // APCER or BPCER: the share of images with a face on the wrong side of the threshold, NaN without such images.
+    // Errors are scores on the wrong side of the threshold. Their share is APCER or BPCER, NaN without scores.
     errors: wrong.hits,
     error_rate: wrong.rate,
     error_interval: wrong.interval,

@@ -66,10 +66,10 @@ export function registerEvalLiveness(program: Command): void {
     .option('--json', 'print the figures as JSON')
     .action(evaluateLiveness);
   addHelp(evaluate, {
-    notes: `The command tries each sequence against all twelve challenges of two steps. APCER is the share of attacks that pass any challenge, for each
+    notes: `The command tries each attack against all twelve challenges of two steps. APCER is the share of attacks that pass any challenge, for each
 kind of motion. BPCER is the share of live sequences that fail the challenge in their column steps (such as left,up). 95 % intervals are
 clustered by person. Sequences made from photos have interpolated poses, so they do not test the continuity of a real movement. The
-line "certain labels only" omits a sequence if a frontal photo disagrees with at least half of the person's other frontal photos.`,
+line "certain labels only" omits a sequence if one of its photos disagrees with at least half of the person's other frontal photos.`,
     examples: [
       'facematch eval-liveness presentations',
       'facematch eval-liveness presentations --people staff=staff/photos',
@@ -185,8 +185,8 @@ function framesOf(files: readonly string[], images: ReadonlyMap<string, Embedded
 const draws = 4;
 
 /**
- * Makes live and attack sequences from photos with one folder per person. All other people act as attackers on a
- * person.
+ * Makes live and attack sequences from photos with one folder per person. All other people with suitable photos
+ * attack each live sequence that passes.
  */
 function sequencesFrom(
   images: ReadonlyMap<string, EmbeddedImage>,
@@ -274,7 +274,7 @@ function figuresOf(sequences: readonly Sequence[], calibration: Calibration) {
   };
 }
 
-/** Counts the failed sequences by reason, against the sequence's own challenge or, without one, a fixed one. */
+/** Counts the failed sequences by reason. A sequence without a challenge of its own is judged by a fixed one. */
 function reasonsOf(sequences: readonly Sequence[], calibration: Calibration): Record<string, number> {
   const all = sequences.flatMap((one) => judge(one, one.asked ?? challenges[1]!, calibration).reasons);
   const counts = liveReasons.map(

@@ -111,7 +111,7 @@ export function registerPull(packs: Command): void {
       await pull(options.as ?? name, pack, options);
     });
   addHelp(command, {
-    notes: `Only this command and calibrate --set download models or photos. They use HTTPS, and the proxy of HTTPS_PROXY and NO_PROXY. They resume
+    notes: `Only this command and calibrate --set download models or photos. They use HTTPS, and honour HTTPS_PROXY, HTTP_PROXY and NO_PROXY. They resume
 interrupted downloads, verify the SHA-256 of each file, and keep the files below $XDG_CACHE_HOME or ~/.cache.`,
     examples: [
       'facematch packs pull',

@@ -9,7 +9,7 @@ export type PublishedNet = Download | { archive: Download; member: string; sha25
 export interface PublishedPack {
   description: string;
   licence: string;
-  /** Terms that the user must accept, if the licence restricts use. */
+  /** Required value of --accept-licence, if the licence restricts use. */
   accept?: string;
   project: string;
   nets: { detector?: PublishedNet; embedder: PublishedNet };

@@ -50,7 +50,7 @@ function cropAround(box: Face['box'] | undefined, { width, height }: ShownImage[
 /** Returns the crop around the compared face, with boxes of all faces and a link to the whole image. */
 function imageView(name: string, { faces, chosen, image, link }: ShownImage): Html {
   const { x, y, side } = cropAround(faces[chosen]?.box, image);
-  // Shows a part of the whole image with an <img>, which applies the EXIF orientation in every browser.
+  // Shows a part of the whole image with an <img>, where browsers apply the EXIF orientation of a JPEG.
   const share = (pixels: number) => `${((pixels / side) * 100).toFixed(2)}%`;
   const placement = `width:${share(image.width)};left:${share(-x)};top:${share(-y)}`;
   const viewBox = [x, y, side, side].map((value) => value.toFixed(1)).join(' ');

@@ -183,8 +183,8 @@ function maxPairs(sets: readonly Pick<Figures, 'pairs'>[], kind: 'mated' | 'non_
 }
 
 /**
- * Removes points that a logarithmic axis cannot show, because a rate is 0. Keeps such a point if it is next to a
- * drawable one, so that the line reaches the edge of the chart.
+ * Removes points that are not drawable, such as a rate of 0 on a logarithmic axis. Keeps such a point if it is next
+ * to a drawable one, so that the line reaches the edge of the chart.
  */
 function drawableParts<P>(points: readonly P[], isDrawable: (point: P) => boolean): P[] {
   const drawable = points.map(isDrawable);

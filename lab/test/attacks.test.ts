@@ -59,7 +59,7 @@ describe('facematch eval --attacks', () => {
     ]);
   });
 
-  test('prints only one rate without attacks', async () => {
+  test('prints no APCER without attacks', async () => {
     const { stdout } = await evaluate('--attacks only');
     const json = JSON.parse((await evaluate('--attacks only --json')).stdout);
     expect(json).toMatchObject({ pack: { name: 'live' }, attacks: [], live: { images: 1, error_rate: 0 } });

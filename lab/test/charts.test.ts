@@ -12,7 +12,7 @@ const drawn = (chart: Html, name: string, attribute: string) =>
   readHtml(chart.text)
     .filter((element) => element.name === name)
     .map(({ attributes }) => attributes.get(attribute));
-/** Returns the corners of the thick lines of the series. */
+/** Returns the corners of the lines of the series. */
 const linesOf = (chart: Html) =>
   drawn(chart, 'path', 'd').flatMap((d) => {
     const corners = [...d!.matchAll(/[ML](-?[\d.]+),(-?[\d.]+)/g)].map(
@@ -105,7 +105,7 @@ describe('charts of perfectly separated pairs', () => {
   });
 });
 
-test('give a role to every labelled part', () => {
+test('labels only the svg element of a chart', () => {
   const named = readHtml(rocChart(curves('few')).text).filter(({ attributes }) =>
     attributes.has('aria-label'),
   );

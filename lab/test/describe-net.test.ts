@@ -16,7 +16,7 @@ const folder = newFolder();
 interface Head {
   name: string;
   stride: number;
-  /** Number of rows per cell; `columns` is the count of numbers per row. */
+  /** Number of rows per cell. Each row has `columns` numbers. */
   each: number;
   columns: number;
 }
@@ -85,7 +85,7 @@ describe('describing a detector', () => {
     expect(assumed[0]).toBe('detector: family scrfd, by its outputs');
   });
 
-  test.each(knownFamilies)('recognises the family %s from one table row and one file', (name) => {
+  test.each(knownFamilies)('recognises the family %s by its output shapes', (name) => {
     const { side, grids } = familyDefaults[name]!;
     const shapes = loadAddon().detectorOutputs({ family: name, width: side, height: side, ...grids });
     const named = shapes.map(({ member, stride, rows, columns }) => {

@@ -15,7 +15,7 @@ const direction = () => meanOf([Float32Array.from({ length: dimensions }, () => 
 
 const groupings = parseGroupings('sex,age*sex');
 
-/** Makes 60 people. Some have several images, a few of them at another age; some images have no face. */
+/** Makes 60 people. Fifty of them have two images. Some images have no face. */
 function madeUp(): FoundPeople {
   const listed = Array.from({ length: 110 }, (_, i) => {
     const person = i % 60;
@@ -111,7 +111,7 @@ describe('error rates by group', () => {
     expect(everybody.by_percent[0]!.fnmr.trials).toBeGreaterThan(20);
   });
 
-  test('name the closest pairs within a group, each once', () => {
+  test('list the worst pairs within a group, each once', () => {
     const { worst } = judged(people);
     const sexes = ['sex F', 'sex M'].map(byDefinition);
     const nonMated = sexes.flatMap((sex) => sex.nonMated).sort((a, b) => b.score - a.score);
@@ -146,7 +146,7 @@ describe('error rates by group', () => {
       ...{ measure: 'fmr', percent: 50, worst: high!.group, best: low!.group },
       ...{ ratio: high!.rate / low!.rate, if_equal: expect.any(Number) },
     });
-    // Twelve of 110 images have no face.
+    // Thirteen of 110 images have no face.
     expect(worst_over_best.map(({ measure }) => measure)).not.toContain('failure_to_acquire');
   });
 });
@@ -191,7 +191,7 @@ describe('the highest rate over the lowest', () => {
     [[29, 29], undefined],
     [[30, 30], 1],
     [[0, 60], Number.POSITIVE_INFINITY],
-  ])('of %j errors is %d', (errors, ratio) => {
+  ])('of %j errors is %s', (errors, ratio) => {
     expect(highestOverLowest(groupsOf(errors, 1000))?.ratio).toBe(ratio);
   });
 });
@@ -228,7 +228,7 @@ describe('non-mated pairs', () => {
     expect(inPairs.size).toBe(count);
   });
 
-  test('include all pairs of two people if their number does not exceed the requested one', () => {
+  test('include all pairs of two people if their number does not exceed maxPairs', () => {
     const count = group.images.length;
     const mated: [number, number][] = [];
     eachMated(group, (first, second) => mated.push([first, second]));
@@ -278,7 +278,7 @@ describe('intervals by person', () => {
   const share = (covers: () => boolean) => Array.from({ length: runs }, covers).filter(Boolean).length / runs;
   const within = ([low, high]: readonly [number, number], truth: number) => low <= truth && truth <= high;
 
-  // The mean of 1 / (1 + exp(6 − 2.5 x)) over the standard normal distribution is 0.0262.
+  // The mean of 1 / (1 + exp(6 − 2.5 x)) over the standard normal distribution is about 0.026.
   test.each([
     [10, 45],
     [40, 15],

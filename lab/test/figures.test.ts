@@ -149,7 +149,7 @@ describe('the people of a list of pairs', () => {
 
   test.each<[string, (readonly [string, string, 0 | 1])[]]>([
     [
-      'that separate kinds of photos',
+      'folders separate kinds of photos',
       [
         ['doc/1', 'live/1', 1],
         ['live/1', 'live/2', 1],
@@ -157,14 +157,14 @@ describe('the people of a list of pairs', () => {
       ],
     ],
     [
-      'that are missing',
+      'there are no folders',
       [
         ['1', '2', 1],
         ['2', '3', 1],
         ['4', '1', 0],
       ],
     ],
-  ])('are linked by mated pairs if there are folders %s', (_what, lines) => {
+  ])('are linked by mated pairs if %s', (_what, lines) => {
     const numbers = Object.values(numbersOf(...lines));
     expect(new Set(numbers).size).toBe(2);
     expect(numbers.filter((one) => one === 0)).toHaveLength(3);
@@ -199,10 +199,9 @@ test.each<[string, Scored[], number]>([
 
 describe('accuracy', () => {
   test('scores each fold at the threshold of the others', () => {
-    // The best threshold of fold b alone is 0.35. At fold a's threshold, 0.55, one of its two pairs is wrong.
     const pairs = [pair(0.8, true, 'a'), pair(0.3, false, 'a'), pair(0.4, true, 'b'), pair(0.1, false, 'b')];
     const { mean, deviation } = accuracy(pairs);
-    // Fold a at b's 0.25: 0.8 is right and 0.3 wrong. Fold b at a's 0.55: 0.4 is wrong.
+    // At 0.25, the threshold of b, only 0.8 of fold a is right. At 0.55, the threshold of a, only 0.1 of fold b is.
     expect(mean).toBeCloseTo(0.5);
     expect(deviation).toBeCloseTo(0);
   });
@@ -219,7 +218,7 @@ describe('the false non-match rate', () => {
     [0, 0.5], // no non-mated pair may match, so the threshold is above 0.495
     [0.01, 0.5], // one non-mated pair may match
     [0.1, 0.25],
-  ])('does not exceed a false match rate of %d', (fmr, fnmr) => {
+  ])('is measured at a false match rate of at most %d', (fmr, fnmr) => {
     const point = fnmrAtFmr([...nonMated, ...same(0.9, 0.6, 0.46, 0.1)], fmr);
     expect(point.fnmr).toBe(fnmr);
     expect(nonMated.filter(({ score }) => score >= point.threshold).length / 100).toBeLessThanOrEqual(fmr);

@@ -35,7 +35,7 @@ const people = Uint32Array.from(faces, (_, i) => i % 100);
 describe('the faces of a centre', () => {
   const nearest = nearestFaces({ vectors, dimensions, people, seeds: Uint32Array.of(0, 7) });
 
-  test('are a face and the nearest faces of people who are unlikely to be the same person', () => {
+  test('are a face and the nearest faces of other people, with a cosine of at most 0.6', () => {
     for (const [row, seed] of [0, 7].entries()) {
       const found = [...nearest.subarray(row * candidates, (row + 1) * candidates)];
       expect(new Set(found.map((face) => people[face])).size).toBe(candidates);
@@ -96,7 +96,7 @@ test('scores a face by the mean of its highest cosines with the centres, leaving
 });
 
 describe('held-out cohorts', () => {
-  test('score each face of a pair without the other person', () => {
+  test('score a pair independently of its order, and reject an unknown face', () => {
     const scores = Float32Array.from({ length: 2 * folds }, (_, i) => i);
     const cohorts = new HeldOutCohorts(rows.slice(0, 2), rowsOf(scores, folds));
     const [a, b] = [faces[0]!, faces[1]!];

@@ -37,7 +37,7 @@ test('rates bona fide sequences by their own challenge, and prints by all challe
   expect(faceless).toEqual([]);
 });
 
-test('reports errors in a set', async () => {
+test('rejects a set with a missing folder', async () => {
   const other = newFolder();
   writeFileSync(join(other, 'sequences.tsv'), 'folder\tkind\tperson\nnone\tlive\ta\n');
   const { code, stderr } = await facematchInHost(['eval-liveness', other], other);

@@ -73,12 +73,12 @@ test('returns shifts for up to 16 photos, at least the measured ones and those o
   ]);
   const stated = statedShifts([0, 0.001, 0.06], table);
   expect(stated).toHaveLength(16);
-  // A rate ten times lower is 0.1 higher. The shift of three photos determines those of other numbers.
+  // The similarity rises by 0.1 per decade of the rate. The shift of three photos determines the other shifts.
   expect(stated.slice(0, 4)).toEqual([0, 0.0413, 0.06, 0.0707]);
   expect(statedShifts([0, 0.001], table)[15]).toBeCloseTo(0.0763, 4);
 });
 
-test('returns no shift for too few people', () => {
+test('returns no shift for a number of photos that fewer than 100 people have', () => {
   expect(fit(Array(99).fill(2)).shiftsWithout()).toEqual([0]);
   expect(fit([...Array(120).fill(2), ...Array(99).fill(3)]).shiftsWithout()).toHaveLength(2);
 });
@@ -125,7 +125,7 @@ describe('several photos of people', () => {
     expect(three!.own_rejected).toBeLessThan(three!.foreign_detected / 2);
   });
 
-  test('compare two people who share a label', () => {
+  test('compare only people who share a label', () => {
     const labelled = images.map((one, i) => ({ ...one, labels: [i < 240 ? 'a' : 'b'] }));
     const [row] = judgePhotos({ name: 'set', images: labelled }, 3, judge);
     expect(row!.non_mated).toBe(40 * 6 * 39 + 20 * 6 * 59 + 40 * 4 * 59);

@@ -77,7 +77,7 @@ describe('the table of false match rates', () => {
   ])('states a floor for %d people that is right within a factor of two', (people, tables) => {
     const pairs = (people * (people - 1)) / 2;
     const floor = floorOf([people]);
-    // A threshold above this means that the stated rate is less than half of the true one.
+    // A threshold below this means that the stated rate is less than half of the true one.
     const tail = { 70: 2.3263, 250: 3.0902, 700: 3.5401 }[people]! / 8;
     const twice = { 70: 0.01, 250: 0.001, 700: 0.0002 }[people]!;
     expect(twice).toBe(2 * floor);
@@ -143,9 +143,9 @@ describe('a stated rate', () => {
   };
 
   test.each([
-    ['is kept', 1e-3, 1e-3, row(1e-3, 5e-4, 1e-4), false],
-    ['may be kept within one percentage point', 1e-3, 1e-3, row(1e-3, 2e-3, 1.2e-3), false],
-    ['is broken', 1e-3, 1e-3, row(1e-3, 2e-3, 1.3e-3), true],
+    ['is accepted', 1e-3, 1e-3, row(1e-3, 5e-4, 1e-4), false],
+    ['is accepted within one point of confidence_percent', 1e-3, 1e-3, row(1e-3, 2e-3, 1.2e-3), false],
+    ['is contradicted', 1e-3, 1e-3, row(1e-3, 2e-3, 1.3e-3), true],
     ['is checked at 70 percent even below the floor', 1e-3, 1e-4, row(1e-4, 6e-4, 2e-4), true],
     ['is not checked at 80 percent below the floor', 2e-4, 1e-5, row(1e-5, 2e-4, 5e-5), false],
     ['is checked at 80 percent down to the floor', 1e-5, 1e-5, row(1e-5, 2e-4, 5e-5), true],
@@ -228,7 +228,7 @@ describe('images of two names with too high a cosine', () => {
     const sound = fitTable([{ name: 'a', images }], undefined, [50]);
     const spoilt = fitTable([{ name: 'a', images: [...images, ...copied] }], undefined, [50]);
     expect(sound.too_alike).toEqual([]);
-    // Each copy is listed with its original and with the other copy.
+    // Each copy is listed with its original and with the other copies.
     expect(spoilt.too_alike).toHaveLength((copies * (copies + 1)) / 2);
     expect(spoilt.too_alike[0]).toMatchObject({ group: 'a', cosine: expect.closeTo(1, 5) });
     const at = ({ points }: typeof sound) => new Calibration(points).similarityAt(1e-3);
@@ -242,7 +242,7 @@ describe('images of two names with too high a cosine', () => {
     return [...labelled(people('a', 130, 0, 512), 'adult'), ...labelled(people('b', 60, 1.6, 512), 'child')];
   };
 
-  test('count as copies at a cosine of at least 0.99, also among people who look alike', () => {
+  test('count as copies at a cosine above 0.99, also among people who look alike', () => {
     const images = mixed();
     const copied = [...images, { ...images[0]!, person: 'copy', file: 'copy' }];
     const whole = tooAlike(numberPeople(copied));

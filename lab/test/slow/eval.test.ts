@@ -93,7 +93,7 @@ describe('facematch eval', () => {
         /^could not be read +1: images\/nobody\/notes\.jpg \(unsupported_image_format\)$/m,
       );
       expect(stdout).toMatch(/^ {2}non-mated pairs of +people +pairs +50 %, stated 1 in 100 +60 %/m);
-      // Five people of each sex have two images each, which are 40 non-mated pairs; the sixth has no face.
+      // Five people of each sex have two images each, which are 40 non-mated pairs. The sixth of sex F has no face.
       expect(stdout).toMatch(/^ {2}sex F +6 +40 +none: at most \d\d /m);
       expect(stdout).toMatch(/^ {2}sex M +5 +0\.00 % \[0\.00, 43\.45\] /m);
       expect(stdout).toMatch(/^ {2}sex F +6 +11 +9\.09 % \[/m);
@@ -110,7 +110,7 @@ describe('facematch eval', () => {
   });
 
   test.skipIf(!shared)(
-    'scores people by cohorts without them with --held-out-cohort',
+    'excludes the compared people from the cohort with --held-out-cohort',
     { timeout: 300_000 },
     async () => {
       const text = readFileSync(join(shared!, 'data/lfw-dev/pairs.tsv'), 'utf8');
@@ -258,12 +258,12 @@ describe('the report of facematch eval', () => {
     const page = read('people/index.html');
     const elements = readHtml(page);
     const groups = [everybody, ...groupings.flatMap((one: Json) => one.groups)];
-    // No other image has the age of the image without a face.
+    // No image with a face has the age of the image without a face.
     expect(groups.filter(({ by_percent }) => by_percent[0].fmr.trials === 0)).toHaveLength(1);
     // The tables are those of the terminal.
     expect(textsOf(elements, 'th').filter((text) => text === 'sex F')).toHaveLength(3);
     expect(textsOf(elements, 'td')).toContain('–');
-    // Three charts for age and for sex, each with the set and two groups.
+    // Three charts each for age and for sex, with the whole set and its groups.
     const names = textsOf(elements, 'text');
     for (const group of ['age 3-9', 'age <b>20+', 'sex F', 'sex M']) {
       expect(names.filter((text) => text === group)).toHaveLength(3);

@@ -63,11 +63,11 @@ test.skipIf(!shared)(
     expect(readManifest(join(folder, 'near')).calibration).toBeDefined();
     expect(pulled.stdout).toMatch(/^ {2}group +percent +stated +measured +95 % interval /m);
 
-    // The pack is calibrated with the user's own people and existing downloads.
+    // A second pack is calibrated with the user's own people and existing downloads.
     publisher.respondWith(whole);
     const detector = join(shared!, 'models/yunet/yunet_n_dynamic.onnx');
     expect((await type(`packs add ./own --detector ${detector}`)).code).toBe(0);
-    // In some of these the detector finds a face at the low score that the human check learns from.
+    // In some of these images the detector finds false faces, to which the human check is fitted.
     const animals = join(folder, 'animals');
     mkdirSync(animals);
     for (const file of readdirSync(join(shared!, 'data/negatives-animals')).sort().slice(0, 12))

@@ -35,7 +35,7 @@ const demo = projectPath('node_modules/@vladmandic/face-api/demo');
 const photos = `${demo}/sample1.jpg ${demo}/sample3.jpg`;
 
 describe('facematch packs add', () => {
-  test('makes an uncalibrated pack that loads and can be used, and reports its assumptions', async () => {
+  test('makes an uncalibrated pack that loads and works, and reports its assumptions', async () => {
     const own = './mine --embedder brought.onnx --licence MIT --source of-the-test';
     const { code, stdout, stderr } = await packs(`add ${own}`);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
@@ -225,7 +225,7 @@ describe('facematch packs check', () => {
   });
 });
 
-test('rejects --try without a list before a pack is made', async () => {
+test('rejects an invalid --try before it creates a pack', async () => {
   const own = 'add ./x --embedder brought.onnx --try';
   expectFailure(
     await facematchInHost(`packs ${own} pairs`, folder),

@@ -15,8 +15,7 @@ import { lfw, openSets } from '../../published-sets.ts';
 import { cutOff, inBits, publish, type Responder, ranged, whole } from '../support/publishers.ts';
 
 /**
- * Tests published packs and sets, from a server on loopback with a small model in SFace's shapes and a small
- * archive of people.
+ * Tests published packs and sets. A local server has a small model with SFace's shapes and a small archive of people.
  */
 
 const net = Buffer.from(smallEmbedder());
@@ -190,7 +189,7 @@ describe('facematch packs pull', () => {
     expect(asked).toEqual([]);
   });
 
-  test('accepts only listed names, and requires the user to accept a restricted licence', async () => {
+  test('accepts only listed names, and requires the user to accept a restrictive licence', async () => {
     const folder = newFolder();
     expect((await facematch('packs pull', folder)).stdout).toContain('buffalo_l: ');
     expectFailure(await facematch('packs pull nobody', folder), 2, 'sface');
@@ -202,7 +201,7 @@ describe('a published set', () => {
   const own = { ...lfw, archive: downloadOf('/lfw.tgz') };
   const open = (cache: string, text = 'lfw', set = own) => openSets(text, set, cache);
 
-  test('is unpacked to two images per person, and nothing else of the archive', async () => {
+  test('is unpacked to at most two images per person, and nothing else of the archive', async () => {
     respondWith(inBits);
     const cache = newFolder();
     const [set, ...more] = await open(cache, 'lfw,./staff');
@@ -231,7 +230,7 @@ describe('a published set', () => {
   });
 });
 
-test('has only HTTPS URLs and SHA-256 hashes', () => {
+test('lists only HTTPS URLs and SHA-256 hashes of published files', () => {
   const text = JSON.stringify([catalogue, lfw]);
   expect(text.match(/"url":"(?!https:)/g)).toBeNull();
   expect(text.match(/"sha256":"(?![0-9a-f]{64}")/g)).toBeNull();

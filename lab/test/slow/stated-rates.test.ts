@@ -84,7 +84,7 @@ async function adults(): Promise<FoundPeople> {
 }
 
 async function check() {
-  // Set for the whole process, and so for its worker threads.
+  // Worker threads share the loaded packs of the process.
   loadPack(pack, manifest);
   const sets: FoundPeople[] = [await peopleOf('lfw-dev'), await peopleOf('london-dev'), await adults()];
   const others: FoundPeople[] = [];
@@ -152,11 +152,11 @@ describe.skipIf(!checked)('in mode balance', () => {
     expect(observe(pairs, at(60)).fnmr).toBeLessThanOrEqual(0.04);
   });
 
-  test('recognises more than half of the celebrities of rmfd-dev at 60 percent', () => {
+  test('matches at least half of the mated pairs of rmfd-dev at 60 percent', () => {
     expect(observe(pairsOf('rmfd-dev'), at(60)).fnmr).toBeLessThanOrEqual(0.5);
   });
 
-  test('recognises unused web photos, with false matches as rare as stated', () => {
+  test('recognises unused web photos, with at most 2.5 times the stated false match rate', () => {
     const pairs = pairsOf('web-dev');
     expect(fnmrAtFmr(pairs, 1e-3).fnmr).toBeLessThanOrEqual(0.14);
     for (const percent of [50, 60]) {

@@ -43,10 +43,9 @@ function list(folder: string, name: string, lines: readonly (readonly [string, s
 }
 
 /**
- * Makes a folder with `images`, and lists of their pairs: `<b>.tsv` has 10 mated pairs, 135 non-mated ones,
- * and two with an image without a face or an unreadable one. `few.tsv` has 3 and 5 pairs; `non-mated.tsv` and
- * `alike.tsv` have pairs of one kind. `listed` has the same images with a `people.tsv` in which half of the
- * people are of each sex.
+ * Makes a folder with `images`, and lists of their pairs. `<b>.tsv` has 10 mated and 135 non-mated pairs, one pair
+ * with an image without a face, and one with an unreadable image. `few.tsv` has 3 mated and 5 non-mated pairs;
+ * `non-mated.tsv` and `alike.tsv` have pairs of one kind. `listed` has the same images with a `people.tsv`.
  */
 export async function evalFolder(): Promise<string> {
   const folder = newFolder();

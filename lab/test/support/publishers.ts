@@ -37,7 +37,7 @@ export const cutOff =
     response.destroy();
   };
 
-/** Starts a server on loopback with publishers' files by path. */
+/** Starts an HTTP server with publishers' files by path. */
 export async function publish(files: Record<string, Buffer>) {
   /** The requested paths with their ranges. */
   const asked: string[] = [];
