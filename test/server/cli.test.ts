@@ -23,14 +23,14 @@ describe('facematch', () => {
     [['kyes'], 2, 'Did you mean keys?'],
     [['demo', 'one.jpg'], 2, 'expected two images'],
     [['demo', 'one.jpg', 'two.jpg'], 1, 'one.jpg cannot be read (ENOENT)'],
-  ])('exits with the right code for %j: %i', async (words, code, text) => {
+  ])('exits for %j with code %i and a message', async (words, code, text) => {
     expectFailure(await facematchInHost(words, folder), code, text);
   });
 
   test.each([
     ['--help', /^Usage: facematch/],
     ['--version', /^\d+\.\d+\.\d+\n$/],
-  ])('prints the response to %s', async (option, text) => {
+  ])('prints only the requested text for %s', async (option, text) => {
     const stdout = expect.stringMatching(text);
     expect(await facematch(option, folder)).toEqual({ code: 0, stdout, stderr: '' });
   });
@@ -95,7 +95,7 @@ function asNode(version: string) {
 test.each([
   ['18.20.8', /^\n✗ facematch does not run here: Node 18\.20\.8 is too old\. Install Node 24\.\n$/],
   ['99.0.0', /^\n✗ --only: unknown step nothing\n$/],
-])('rejects Node %s in setup before the first step', async (version, words) => {
+])('checks Node %s in setup before the first step', async (version, words) => {
   for (const part of ['scripts', 'src/cli/system-requirements.mjs', 'package.json'])
     cpSync(projectPath(part), join(folder, part), { recursive: true });
   // A supported Node gets the next error, an unknown step.

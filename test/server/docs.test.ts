@@ -155,7 +155,7 @@ test("lists the server's own limits and only enabled endpoints in both documents
   }
 });
 
-test('generates docs/openapi.json with default settings', async () => {
+test('serves the document of docs/openapi.json with default settings', async () => {
   const inDocs = JSON.parse(readFileSync(projectPath('docs/openapi.json'), 'utf8'));
   expect(await (await get(openapi)).json()).toEqual(inDocs);
 });
@@ -169,7 +169,7 @@ function made(...options: string[]) {
   return JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
 }
 
-test("depends on the project's packages only in the registry package, each with its repository", () => {
+test("has the project's other packages as dependencies only with --registry", () => {
   const asked = (manifest: Record<string, object>) =>
     ['dependencies', 'optionalDependencies'].flatMap((kind) =>
       Object.keys(manifest[kind] ?? {}).filter((name) => name.includes('facematch')),
@@ -182,7 +182,7 @@ test("depends on the project's packages only in the registry package, each with 
   expect(repository.url).toBe(`git+${homepage}.git`);
 });
 
-test('links from its pages only to packaged files or to the repository', () => {
+test('links from packaged pages only to packaged files or to URLs', () => {
   const pages = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) =>
     name.endsWith('.md'),
   );

@@ -65,7 +65,7 @@ describe('match/embeddings', () => {
     expect(await percent({ searched: three.length })).toBe(await percent({ searched: null, limit: null }));
   });
 
-  test('returns as many as requested, above the requested percent', async () => {
+  test('returns at most `limit` results, of at least `min_percent`', async () => {
     const candidates = Array.from({ length: maxCandidates }, (_item, index) => ({
       id: String(index),
       embedding: three[index % three.length].embedding,
@@ -91,7 +91,7 @@ test('warns about an unknown member, a query parameter, and a threshold that may
   ]);
 });
 
-test('names only some of many unknown members', async () => {
+test('names only 16 of many unknown members', async () => {
   const many = Object.fromEntries(Array.from({ length: 90_000 }, (_item, index) => [`x${index}`, 0]));
   const { status, body } = await ask(many);
   expect([status, body.warnings.length]).toEqual([200, 16]);
@@ -146,22 +146,22 @@ test.each<[string, Json, ErrorCode, object]>([
   ['no mode', { accuracy_mode: undefined }, 'invalid_field', { field: '/accuracy_mode' }],
   ['a threshold out of range', { threshold_percent: 101 }, 'invalid_field', { detail: has(', not 101.') }],
   ['a limit with a fraction', { limit: 1.5 }, 'invalid_field', { field: '/limit' }],
-])('rejects %s', async (_what, members, code, extras) => {
+])('rejects a request with %s', async (_what, members, code, extras) => {
   expectProblem(await ask(members), code, extras);
 });
 
 test.each<[string, string, Json]>([
   [
-    'too many candidates, before the invalid end of the JSON',
+    'with too many candidates, before the invalid end of the JSON',
     `{"candidates":[${'0,'.repeat(maxCandidates)}0,!`,
     { code: 'invalid_field', field: '/candidates', expected: has('1000') },
   ],
-  ['a list', '[]', { code: 'invalid_field', field: '', expected: 'an object' }],
-])('rejects %s', async (_what, text, body) => {
+  ['that is a list', '[]', { code: 'invalid_field', field: '', expected: 'an object' }],
+])('rejects a body %s', async (_what, text, body) => {
   expect(await post(text)).toMatchObject({ status: 400, body });
 });
 
-test('accepts the values of all candidates with a hundred members each, and not one more', async () => {
+test('accepts 100,000 JSON values in a request, and not one more', async () => {
   const countOf = (value: unknown): number =>
     typeof value !== 'object' || value === null
       ? 0
@@ -228,7 +228,7 @@ describe('a cache for two images', async () => {
     expect(await server.metrics()).toContain('facematch_embedding_cache_hits_total 0');
   });
 
-  test('does not keep analyses of embed', async () => {
+  test('does not cache the analyses of embed', async () => {
     const embed = () => caching.match({ image: samples.two }, { path: paths.embed });
     expect((await embed()).status).toBe(200);
     expect(await added(embed)).toEqual([0, 0]);

@@ -53,7 +53,7 @@ describe('a compared face', () => {
     expect(detail).toContain(` ${sharpness}; `);
   });
 
-  test('is the chosen one: a low-quality bystander gets no warning', async () => {
+  test('is judged alone: a low-quality bystander gets no warning', async () => {
     const both = await sharp(good)
       .resize({ width: 200 })
       .extend({ right: 70, background: '#789' })
@@ -66,7 +66,7 @@ describe('a compared face', () => {
     expect(reasonsOf(chosen, 'image1')).toContain('small');
   });
 
-  test('rejects the request, naming only its image and without a match result', async () => {
+  test('is rejected on request, without a match result and without the other image', async () => {
     const reject = { reject_low_quality: 'true' };
     const small = await changed((photo) => photo.resize({ width: 50 }));
     const { body } = await compare(small, good);
@@ -87,7 +87,7 @@ describe('a live score', () => {
   const rejecting = { reject_presentation_attack: 'true' };
   const scoresOf = ({ faces }: Json): number[] => faces.map(({ live_score }: Json) => live_score);
 
-  test('is returned on request with three digits, and does not change the verdict', async () => {
+  test('is returned only on request, with three decimals', async () => {
     const { status, body } = await compare(live, attack, detecting);
     expect([status, body.warnings]).toEqual([200, []]);
     const [score, low] = [body.image1, body.image2].map((image) => scoresOf(image)[0]!);
@@ -176,7 +176,7 @@ describe('listed faces', () => {
     expectProblem(beyond, 'face_index_out_of_range', { field: 'image1', faces_found: 22 });
   });
 
-  test('include the hundred largest, and every endpoint and command states the number omitted', async () => {
+  test('include at most a hundred, and a warning reports omitted ones', async () => {
     const crowd = await collageOf(104);
     const warningOf = (field: string) => ({
       code: 'faces_omitted',
@@ -236,8 +236,8 @@ test('finds faces in an upside-down photo only with the fallback, and reports ho
   expectProblem(without, 'no_face_found', { errors: [{ field: 'image1', code: 'no_face_found' }] });
   const { body } = await advanced({ image1, image2: samples.one });
   expect(body.match).toBe(true);
-  const warningOf = body.image1.faces.map((face: Json) => [face.found_by, Math.abs(face.pose.roll) > 150]);
-  expect(warningOf).toEqual(Array(3).fill(['rotated', true]));
+  const found = body.image1.faces.map((face: Json) => [face.found_by, Math.abs(face.pose.roll) > 150]);
+  expect(found).toEqual(Array(3).fill(['rotated', true]));
 });
 
 test('warns about a compared face that is not the largest, unless the client chose it', async () => {

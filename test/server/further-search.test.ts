@@ -33,9 +33,9 @@ const withCard = await photoWithCard(90);
 const advanced = (fields: Fields, of = server) => of.match(fields, { path: paths.advanced });
 const comparedFace = ({ faces, face_index }: Json) => faces[face_index];
 
-describe('before "no match"', () => {
+describe('the further search before "no match"', () => {
   test.each([90, 180])(
-    'finds a face that is rotated by %i degrees beside an upright one',
+    'finds a face that is rotated by %i degrees next to an upright one',
     async (degrees) => {
       const { body } = await server.match({ image1: person, image2: await photoWithCard(degrees) });
       expect([body.match, body.pairs_compared]).toEqual([true, 2]);
@@ -53,7 +53,7 @@ describe('before "no match"', () => {
     expect(comparedFace(body.image2).found_by).toBe('rotated');
   });
 
-  test('searches in the same way for image1', async () => {
+  test('finds a rotated face in image1 as in image2', async () => {
     const { body } = await server.match({ image1: withCard, image2: person });
     expect([body.match, comparedFace(body.image1).found_by]).toEqual([true, 'rotated']);
   });
@@ -79,13 +79,13 @@ describe('before "no match"', () => {
   });
 });
 
-describe('does not search further', () => {
+describe('the further search', () => {
   test.each([
     ['for a match', { image1: stranger }, true],
     ['for a selected face', { image1: person, image2_face_index: '0' }, false],
     ['for the largest faces', { image1: person, auto_pair_best: 'false' }, false],
     ['without the fallback', { image1: person, use_heuristic_fallback: 'false' }, false],
-  ])('%s, and reports which rotations were searched', async (_when, fields, match) => {
+  ])('is skipped %s, and searched_rotations reports it', async (_when, fields, match) => {
     const { body } = await advanced({ image2: withCard, ...fields });
     expect([body.match, body.image2.faces.length]).toEqual([match, 1]);
     expect(body.image2.searched_rotations).toEqual([0]);

@@ -134,7 +134,7 @@ describe('many', () => {
       422,
       { code: 'face_index_out_of_range', field: 'image1', faces_found: 3 },
     ],
-  ])('rejects %s', async (_what, fields, status, body) => {
+  ])('rejects a request with %s', async (_what, fields, status, body) => {
     expect(await send(fields)).toMatchObject({ status, body });
   });
 

@@ -112,7 +112,7 @@ describe('a JSON body', () => {
   });
 });
 
-describe('an error in a JSON body', () => {
+describe('reading a JSON body', () => {
   const expected = 'an image in base64 without white space';
   const summaryOf = (words: RegExp) => ({ detail: expect.stringMatching(words) });
 
@@ -139,7 +139,7 @@ describe('an error in a JSON body', () => {
     ['base64url', { é: 'é', image1: 'AA-_' }, 'invalid_field', { field: 'image1', position: 21 }],
     ['a URL', { image1: 'data:image/png,AAAA' }, 'invalid_field', summaryOf(/: character 15 .* the comma/)],
     ['a list as the body', [pair], 'invalid_field', { field: '', expected: 'an object' }],
-  ])('reports %s', async (_what, body, code, extras) => {
+  ])('rejects %s', async (_what, body, code, extras) => {
     expectProblem(await json(body), code as 'invalid_field', extras);
   });
 
@@ -147,7 +147,7 @@ describe('an error in a JSON body', () => {
     ['a single image instead of a list', { image2: small }, 'invalid_field', summaryOf(/"\/9j.{29}"…\.$/)],
     ['an empty list', { image1: small, image2: [] }, 'missing_field', { field: 'image2' }],
     ['too long a list', { image2: Array(17).fill('AAAA') }, 'too_many_images', { limit: 16 }],
-  ])('reports %s for a list of images', async (_what, body, code, extras) => {
+  ])('rejects %s for a list of images', async (_what, body, code, extras) => {
     expectProblem(await json(body, paths.many), code as 'invalid_field', extras);
   });
 

@@ -113,13 +113,13 @@ test.each<[what: string, authorization: string, key: Send['key'], code?: ErrorCo
   ]),
   ['may have the same key as x-api-key', bearer, server.key],
   ['is rejected with another key than x-api-key', bearer, other, 'invalid_api_key'],
-  ['is rejected beside an invalid x-api-key', bearer, 'wrong', 'invalid_api_key'],
+  ['is rejected next to an invalid x-api-key', bearer, 'wrong', 'invalid_api_key'],
   ...[jwt, 'Bearer fm_x_y', 'bearer a b', 'Basic eDp5'].map((header): [string, string, string] => [
-    `is ignored beside x-api-key: ${header}`,
+    `is ignored next to x-api-key: ${header}`,
     header,
     server.key,
   ]),
-  ['with another scheme is ignored', 'Basic eDp5', null, 'missing_api_key'],
+  ['is ignored with another scheme', 'Basic eDp5', null, 'missing_api_key'],
   ['is rejected like x-api-key', 'Bearer wrong', null, 'invalid_api_key'],
   ['is rejected like x-api-key if it has a blank', 'Bearer a b', null, 'invalid_api_key'],
 ])('Authorization %s', async (_what, authorization, key, code) => {
@@ -136,7 +136,7 @@ describe('a traceparent', () => {
     [`00-${trace_id}-${parent_id}-01`, `00-${trace_id}-${parent_id}-01`],
     // Only the fields of version 00 are returned for a later version.
     [`cc-${trace_id}-${parent_id}-00-more`, `00-${trace_id}-${parent_id}-00`],
-  ])('logs and returns %s', async (traceparent, back) => {
+  ])('is logged and returned: %s', async (traceparent, back) => {
     const { line, responseHeaders } = await logged({ traceparent });
     expect([line.trace_id, responseHeaders.get('traceparent')]).toEqual([trace_id, back]);
   });
@@ -149,7 +149,7 @@ describe('a traceparent', () => {
     `00-${trace_id.toUpperCase()}-${parent_id}-01`,
     `00-${trace_id}-${parent_id}`,
     'x',
-  ])('ignores %s', async (traceparent) => {
+  ])('is ignored: %s', async (traceparent) => {
     const { line, responseHeaders } = await logged({ traceparent });
     expect([line.trace_id, responseHeaders.get('traceparent')]).toEqual([undefined, null]);
   });

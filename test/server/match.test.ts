@@ -199,7 +199,7 @@ describe('an uncalibrated pack', async () => {
     expect(await ask('39')).toMatchObject({ ...unknown, match: true });
   });
 
-  test('has no table in GET models, and causes warnings in the log, the doctor and the command line', async () => {
+  test('has no calibration in GET models, and causes warnings in log, doctor and command line', async () => {
     expect((await server.getModels()).body).not.toHaveProperty('calibration');
     expect(server.stderr.join('\n')).toContain('the model pack is not calibrated');
     const env = { FACEMATCH_PACK: pack };

@@ -35,7 +35,7 @@ const verdict = ['match', 'confidence_percent', 'similarity', 'false_match_rate'
 const members = (body: Json, field: string, member: string) =>
   body[field].map((photo: Json) => photo[member]);
 
-test('compares one photo of each like the advanced endpoint for the largest faces', async () => {
+test('compares one photo of each person like the advanced endpoint for the largest faces', async () => {
   const { status, body } = await send({ image1: one, image2: samples.three });
   const fields = { image1: one, image2: samples.three, auto_pair_best: 'false' };
   const alone = await server.match(fields, { path: paths.advanced, key: keys.all });
@@ -93,7 +93,12 @@ test.each<[string, Fields, number, Json]>([
     400,
     { code: 'too_many_images', limit: 4 },
   ],
-  ['seventeen', { image1: one, image2: Array(17).fill(two) }, 400, { code: 'too_many_images', limit: 16 }],
+  [
+    '17 photos on the other',
+    { image1: one, image2: Array(17).fill(two) },
+    400,
+    { code: 'too_many_images', limit: 16 },
+  ],
   ['an empty photo', { image1: one, image2: [two, Buffer.alloc(0)] }, 400, second('missing_field')],
   ['a photo without a face', { image1: one, image2: [two, faceless] }, 422, second('no_face_found')],
   [
@@ -139,7 +144,7 @@ test.each([
   },
 );
 
-test('warns about a person behind a larger face', async () => {
+test('warns if the face of the person is not the largest', async () => {
   // The other person is in the third sample photo, but not with the largest face.
   const image2 = [other, await png(otherPerson.clone().flop()), samples.three];
   const rejected = await send({ image1: other, image2 });
@@ -180,7 +185,7 @@ test('compares embeddings of several photos like the photos, in lists of minimum
   });
   expect(byId.one.agreement_percents).toBeUndefined();
   expect(byId.sixteen.agreement_percents).toHaveLength(16);
-  // Non-mated similarity increases with more photos, so the same similarity is worth less.
+  // Non-mated similarity increases with more photos, so the same similarity gets a lower percentage.
   const last = { candidates: candidates.slice(3), searched: 1e6 };
   const { body: among } = await sendEmbeddings({ ...embeddingsBody, ...last });
   expect(among.results.map(({ id }: Json) => id)).toEqual(['one', 'sixteen']);

@@ -63,8 +63,8 @@ test('exposes series with known labels before the first request, at 0', () => {
     expect(fresh).toContain(`\n${name} 0\n`);
 });
 
-describe('a match', () => {
-  test('counts verdicts by mode', async () => {
+describe('the metrics of a match', () => {
+  test('count verdicts by mode', async () => {
     const lenient = () => advanced({ ...twoPhotos(), threshold_percent: '0' });
     expect(await rises(lenient, 'comparisons_total')).toEqual({
       'comparisons_total{accuracy_mode="balance",result="match"}': 1,
@@ -76,7 +76,7 @@ describe('a match', () => {
     });
   });
 
-  test('counts both images by the pass that found their faces, and by the number of faces', async () => {
+  test('count both images by the pass that found their faces, and by the number of faces', async () => {
     const ask = () => server.match(twoPhotos());
     expect(await rises(ask, 'images_total', 'faces_per_image_sum', 'faces_per_image_bucket')).toEqual({
       'images_total{found_by="primary"}': 2,
@@ -88,10 +88,10 @@ describe('a match', () => {
   });
 });
 
-describe('a rejection', () => {
+describe('the metrics of a rejection', () => {
   const both = () => server.match({ image1: faceless, image2: faceless });
 
-  test('counts only the images without a face', async () => {
+  test('count only the images without a face', async () => {
     const one = () => server.match({ image1: samples.one, image2: faceless });
     expect(await rises(one, 'images_total')).toEqual({ 'images_total{found_by="none"}': 1 });
     const counted = ['images_total', 'faces_per_image_count', 'faces_per_image_sum', 'comparisons_total'];
@@ -105,7 +105,7 @@ describe('a rejection', () => {
     ['reason="image",code="no_face_found"', both],
     ['reason="request",code="not_found"', () => server.send({ path: '/nowhere' })],
     ['reason="image",code="unsupported_image_format"', () => server.match({ image1: 'x', image2: 'y' })],
-  ])('counts as %s', async (labels, ask) => {
+  ])('count it with the labels %s', async (labels, ask) => {
     expect(await rises(ask, 'rejections_total')).toEqual({ [`rejections_total{${labels}}`]: 1 });
   });
 });

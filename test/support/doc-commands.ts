@@ -3,7 +3,7 @@ import { projectPath } from '../../src/config/paths.ts';
 
 /** Extracts the commands in the project's pages. */
 
-/** The text of every page for users, by path. */
+/** The text of the project's pages except CHANGELOG.md, by path. */
 export const pages: ReadonlyMap<string, string> = new Map(
   ['', 'docs/', 'docs/clients/', 'docs/examples/', 'docs/research/', 'models/', 'bench/'].flatMap((folder) =>
     readdirSync(projectPath(folder))

@@ -181,7 +181,7 @@ export class Load {
     await Promise.all(this.#pending);
   }
 
-  /** Returns the responses with a status per second that arrived between `from` and `to` (performance.now()). */
+  /** Returns the responses per second with this status, from `from` until `to` (performance.now()). */
   rate(status, from, to) {
     const counted = this.responses.filter((one) => one.status === status && one.at >= from && one.at < to);
     return counted.length / ((to - from) / 1000);

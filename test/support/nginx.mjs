@@ -1,4 +1,4 @@
-// Runs deploy/nginx.conf, in which only ports, paths and servers are replaced.
+// Runs deploy/nginx.conf with other ports, paths and servers, and with TLS to the servers if requested.
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -149,7 +149,7 @@ export function makeKey(file, given = {}) {
 
 /**
  * Starts the server on free ports, with a key in a separate folder unless `env` names a key file. `limits` are the
- * key's rate and burst. Resolves when the server is ready, to the result of startProgram() and { key, address, port,
+ * key's rate and burst. Resolves when the server is ready, to the result of startProgram() and { key, origin, port,
  * metric(series) }.
  */
 export async function startServer({ env = {}, cores, limits } = {}) {

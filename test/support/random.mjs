@@ -33,7 +33,7 @@ export class Random {
     return items[this.below(items.length)];
   }
 
-  /** Returns one of [item, weight][]. */
+  /** Returns an item of [item, weight][], chosen by weight. */
   weighted(table) {
     let left = this.next() * table.reduce((sum, [, weight]) => sum + weight, 0);
     for (const [item, weight] of table) {

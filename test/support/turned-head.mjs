@@ -33,7 +33,7 @@ export async function turnedFrames(poses, { surface = surfaces.head(), quality =
   const at = person.eyes.map((point) => point.map((share) => share * side));
   return Promise.all(
     poses.map(async ({ yaw = 0, pitch = 0 }, i) => {
-      // Adds small movements, because a hand or a head is never still, and changes of light.
+      // Adds small movements, because a hand or a head is never still.
       const shift = [2 * Math.sin(5 * i), 2 * Math.cos(3 * i)];
       const sway = { yaw: 1.5 * Math.sin(4 * i), pitch: 1.2 * Math.cos(5 * i) };
       const turn = {

@@ -27,7 +27,7 @@ export function execute(command: string, args: readonly string[], cwd: string, e
   });
 }
 
-/** Removes settings and preferences of the developer's environment. */
+/** Variables with settings and preferences of the developer. */
 const personal = /^(FACEMATCH_|NO_COLOR$|FORCE_COLOR$|CLICOLOR)/;
 
 /** Returns the environment of a command, without the developer's settings. */
@@ -116,7 +116,7 @@ export interface Diagnosis extends Outcome {
   of(what: string): Finding;
 }
 
-/** Ports for the doctor, so that it does not check the default ports unless `env` sets some. */
+/** Keeps the doctor from checking the default ports. */
 const anyPort = { FACEMATCH_PORT: '0', FACEMATCH_ADMIN_PORT: '0' };
 
 /** Returns the doctor's findings in a folder, from its JSON output. */

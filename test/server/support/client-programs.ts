@@ -153,8 +153,8 @@ export function example(language: 'js' | 'python', index = 0): string {
 const host = '127.0.0.2';
 
 /**
- * Listens in front of the server on `port`. `meet` may end a connection; otherwise its bytes are passed through.
- * Counts the connections.
+ * Listens in front of the server on `port`, and counts the connections. Passes bytes through unless `meet` returns
+ * true.
  */
 export async function proxy(port: number, meet: (connection: Socket, count: number) => unknown) {
   let connections = 0;
@@ -181,7 +181,7 @@ export async function proxy(port: number, meet: (connection: Socket, count: numb
   };
 }
 
-/** Ends the connection once the headers have arrived, before any response. */
+/** Resets the connection once the first bytes have arrived, before any response. */
 export function reset(socket: Socket): true {
   socket.once('data', () => socket.resetAndDestroy());
   return true;

@@ -14,7 +14,7 @@ export function recordExamples(responses: ReadonlyMap<string, Json>): void {
     return `  ${name}: ${JSON.stringify(body ?? {})},`;
   });
   const text = [
-    '// Real answers, recorded by npm run docs: a line for each component of the OpenAPI document.',
+    '// Responses recorded by npm run docs: a line for each component of the OpenAPI document.',
     'export const examples: Readonly<Record<string, object>> = {',
     ...lines,
     '};',
@@ -22,7 +22,7 @@ export function recordExamples(responses: ReadonlyMap<string, Json>): void {
   writeFileSync(projectPath('src/site/examples.ts'), `${text.join('\n')}\n`);
 }
 
-/** Maximum number of items in a recorded list, and of letters in an embedding. */
+/** Maximum number of items in a recorded list, and of characters in an embedding. */
 const maxItems = 3;
 const embedding_letters = 16;
 

@@ -2,8 +2,8 @@
 # machine.sh CHECKOUT FOLDER COMMANDS: runs a file of commands as root on an isolated machine. In namespaces
 # (mounts, network, processes) /etc, /opt, /var/log and the checkout are copies in memory, so the real machine
 # does not change. systemd, which would need the whole machine, is replaced: `systemctl` starts the command of
-# the unit as its user, in its folder, with its settings and its view of the file system. `sudo` does nothing,
-# because the user is root.
+# the unit as its user, in its folder, with its settings and its view of the file system. `sudo` runs a command
+# without asking, and with `-u` as that user.
 set -euo pipefail
 if [ "${MACHINE:-}" != inside ]; then
   MACHINE=inside exec unshare --mount --net --pid --fork --kill-child --mount-proc bash "$0" "$@"

@@ -45,7 +45,7 @@ export interface StartOptions {
   gate?: 'open' | 'closed';
 }
 
-/** HTTP server of these tests: node:http if no µWebSockets.js loads. */
+/** HTTP server of these tests: node:http if FACEMATCH_HTTP is `node`, or if no µWebSockets.js loads. */
 export const { name: transport, reason } = chooseTransport(
   process.env.FACEMATCH_HTTP === 'node' ? 'node' : 'auto',
 );
@@ -53,7 +53,7 @@ export const { name: transport, reason } = chooseTransport(
 /** Settings for tests of the steps after the analysis: an image that is sent again is not analysed again. */
 export const withCache = { FACEMATCH_EMBEDDING_CACHE_SIZE: '100' };
 
-/** Expected fields of /readyz: its status and the HTTP server. */
+/** Returns the expected body of /readyz. */
 export function readiness(status: string, stuck_workers?: number): Record<string, unknown> {
   const stepsIn = transport === 'node' && reason !== undefined;
   return {
@@ -85,7 +85,7 @@ export class TestServer {
   readonly child: ChildProcess;
   /** A key with every scope. */
   readonly key: string;
-  /** Makes workers wait; exists only if `StartOptions` request a gate. */
+  /** Makes workers wait; has no effect unless `StartOptions` request a gate. */
   readonly gate: { close(): void; open(): void };
   readonly stdout: string[] = [];
   readonly stderr: string[] = [];
@@ -100,7 +100,7 @@ export class TestServer {
     const GATE_FILE = join(home.folder, 'gate');
     this.gate = { close: () => writeFileSync(GATE_FILE, ''), open: () => rmSync(GATE_FILE, { force: true }) };
     if (gate === 'closed') this.gate.close();
-    // Uses the newest µWebSockets.js if this Node or C library is too old for it.
+    // With `next`, runs a Node and a C library that can load the newest µWebSockets.js.
     const runtime = process.env.FACEMATCH_TEST_NODE === 'next' ? nextNode() : [process.execPath];
     const [command, ...args] = [...under, ...runtime, ...node, ...serve];
     ({ child: this.child, ended: this.ended } = launch(command, args, {
@@ -190,7 +190,7 @@ export class TestServer {
     return (await fetch(`${this.adminOrigin}/metrics`)).text();
   }
 
-  /** Returns 0 if there is no such series yet. */
+  /** Returns the value of a series, or 0 if it is missing. */
   async metric(series: string): Promise<number> {
     return seriesValue(series, await this.metrics());
   }
