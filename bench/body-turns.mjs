@@ -1,5 +1,5 @@
-// Measures the main thread's CPU time for the most expensive bodies of the maximum size: for the whole body, and for
-// the longest turn of the event loop.
+// Measures the CPU time for the most expensive bodies of the maximum size: for the whole body, and for the longest
+// turn of the event loop.
 //   node bench/body-turns.mjs [--mib 20] [--rounds 5] [--json]
 // --mib     FACEMATCH_MAX_BODY_BYTES in MiB
 import { randomFillSync } from 'node:crypto';
@@ -95,7 +95,7 @@ setFlagsFromString('--expose-gc');
 /** Called before each measurement, because creating the bodies leaves garbage. */
 const collectGarbage = runInNewContext('gc');
 
-/** Calls `run`, and returns the CPU time that it took, in milliseconds. */
+/** Calls `run`, and returns its CPU time in milliseconds. */
 function cpuMs(run) {
   const before = process.cpuUsage();
   run();

@@ -27,7 +27,7 @@ const signatures = {
  */
 const max_bytes = 1024 * 1024;
 /**
- * Maximum time of an input. The CPU budget is one second, so a longer time means that the decoder ignores the budget.
+ * Maximum time of an input. A decoder that takes longer ignores its CPU budget, which is one second.
  */
 const max_seconds = 20;
 /** Maximum memory of the process, and of one allocation. */
@@ -87,7 +87,7 @@ async function fuzz(format, files, scratch) {
   const { code, signal } = await ended;
   progress('');
   const output = lines.join('\n');
-  const finding = lines.findIndex((line) => /ERROR: |runtime error: |broke its promise/.test(line));
+  const finding = lines.findIndex((line) => /ERROR: |runtime error: |violates a guarantee/.test(line));
   return {
     format,
     ended: signal ?? code,

@@ -46,7 +46,7 @@ function sanitizers() {
   const addon = join(root, 'build/asan/Release/facematch.node');
   if (!existsSync(addon)) {
     process.stderr.write(
-      `${addon} does not exist. Build it with node scripts/test.mjs native, or use --plain.\n`,
+      `${addon} does not exist. Build it with node scripts/test.mjs slow/native, or use --plain.\n`,
     );
     process.exit(2);
   }
@@ -56,9 +56,10 @@ function sanitizers() {
   return {
     FACEMATCH_ADDON: addon,
     LD_PRELOAD: `${library('libasan.so')} ${library('libubsan.so')}`,
-    // A small quarantine, because freed memory in it counts as resident. Only one stack frame per allocation, because
-    // ASan keeps every distinct stack, which took 70 MiB after 4,000 requests. For whole stacks, repeat the request
-    // with ASAN_OPTIONS=malloc_context_size=30. Leak detection is off, because Node.js frees little memory at exit.
+    // The quarantine is small, because freed memory in it counts as resident. An allocation records one stack frame,
+    // because ASan keeps every distinct stack: whole stacks filled 70 MiB after 4,000 requests. For whole stacks,
+    // repeat the request with ASAN_OPTIONS=malloc_context_size=30. Leak detection is off, because Node.js frees little
+    // memory at exit.
     ASAN_OPTIONS: `detect_leaks=0:abort_on_error=1:quarantine_size_mb=8:thread_local_quarantine_size_kb=64:allocator_release_to_os_interval_ms=500:malloc_context_size=1:${process.env.ASAN_OPTIONS ?? ''}`,
     UBSAN_OPTIONS: 'print_stacktrace=1:abort_on_error=1',
   };
@@ -140,7 +141,7 @@ function judge(index, { kind, expects, leaves }, { responses, how }) {
 }
 
 /**
- * Runs one planned connection. Resolves to { responses, how }. `how` is `responded`, `left` if the client
+ * Opens one planned connection. Resolves to { responses, how }. `how` is `responded`, `left` if the client
  * disconnected as planned, `closed` if the server closed the connection, and `hung` if nothing happened within
  * `bound_ms`.
  */

@@ -36,8 +36,8 @@ function analyse(bytes, accuracy_mode = 'balance', use_heuristic_fallback = fals
 const rows = [];
 
 /**
- * Adds a row to the table. For each mode it has the number of faces, of found faces by detection pass, and of false
- * faces, and the names of images with an error. `measure` maps an image and its result to { of, right, wrong }: the
+ * Adds a row to the table. For each mode, counts the faces, the found faces (also by detection pass) and the false
+ * faces, and lists the images with an error. `measure` maps an image and its result to { of, right, wrong }: the
  * number of faces, the correct faces, and the number of false faces.
  */
 async function row(what, list, measure, asked = false) {

@@ -1,5 +1,5 @@
 // The load generator of one server, in a separate process. It receives jobs over IPC, and returns a window for each:
-// the requests between two readings of the CPU usage. One process runs all jobs, because a new process would spend
+// the responses between two readings of the CPU usage. One process runs all jobs, because a new process would spend
 // the window on JIT compilation.
 import { setTimeout } from 'node:timers/promises';
 import { Load } from '../../test/support/load.mjs';

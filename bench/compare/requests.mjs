@@ -44,7 +44,7 @@ function smallPairs() {
     .split('\n')
     .slice(1)
     .map((line) => line.split('\t'));
-  // Evenly spaced in the list, which is sorted by name.
+  // Chooses evenly spaced pairs of the list, which is sorted by name.
   const spread = (label) => {
     const some = rows.filter(([, , , same]) => same === label);
     return [0.1, 0.35, 0.6, 0.85].map((share) => {
@@ -62,7 +62,7 @@ const frame = (image, width, height) =>
   });
 const jpeg = (image, quality) => image.jpeg({ quality }).toBuffer();
 
-/** Sends files unchanged, and sharp objects as a JPEG with this side. */
+/** Returns a function that reads a file unchanged, and encodes a sharp object as a JPEG with this side. */
 const asIs = (side) => (image) =>
   typeof image === 'string' ? readFileSync(image) : jpeg(frame(image, side, side), 90);
 

@@ -1,4 +1,4 @@
-// Measures the upper limit of requests per second on µWS: responds at once, and reads no body.
+// A server that shows the upper limit of requests per second on µWS. Responds at once, and reads no body.
 import { loadUws } from '../../dist/src/http/uws/uws.js';
 
 const uws = loadUws();

@@ -1,4 +1,5 @@
-// Defines the contenders. Each serves `POST /API/v1.0/face/match/upload/advanced` in its own process.
+// Defines the contenders. Except for the floor, each is a server of `POST /API/v1.0/face/match/upload/advanced` in its
+// own process.
 import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -38,8 +39,8 @@ const ours = { scenarios: [...pairs, 'rejected-key'], balance: true, start: face
 
 /**
  * `scenarios` and `clients` select the measurements; without `clients`, all numbers of clients. They run in mode
- * fast, and with `balance` in both modes. `optional` contenders need `--with`. The page lists `packages` with their
- * versions.
+ * fast, and with `balance` in both modes. `optional` contenders need `--with` or `--contenders`. The page lists
+ * `packages` with their versions.
  */
 export const contenders = {
   floor: {

@@ -69,7 +69,7 @@ async function detect(session, pixels, image) {
   return nonMaxSuppression(faces);
 }
 
-// ---- landmark model: 68 points, from which alignment uses five
+// ---- landmark model: 68 points, from which alignment computes five
 
 const landmark_side = 64;
 /** Side of the crop divided by the longer side of the box. */
@@ -102,11 +102,11 @@ async function fivePoints(session, pixels, image, face) {
   return predict(session, pixels, image, squareCrop(centre, side, roll, landmark_side));
 }
 
-// ---- embedder MobileFaceNet: a face chip becomes a unit vector of 512 numbers
+// ---- embedder MobileFaceNet: from an aligned face to a unit vector of 512 numbers
 
-const chip_side = 112;
+const aligned_side = 112;
 
-/** ArcFace's positions of eyes, nose and mouth in the chip. */
+/** ArcFace's positions of eyes, nose and mouth in the aligned face. */
 const template = [
   [38.2946, 51.6963],
   [73.5318, 51.5014],
@@ -123,14 +123,14 @@ function unit(vector) {
 }
 
 async function embed(session, pixels, image, points) {
-  const planes = pixels.colourCrop(image, fit(points, template), chip_side, { mean: 127, scale: 1 / 128 });
-  const { output } = await run(session, [1, 3, chip_side, chip_side], planes);
+  const planes = pixels.colourCrop(image, fit(points, template), aligned_side, { mean: 127, scale: 1 / 128 });
+  const { output } = await run(session, [1, 3, aligned_side, aligned_side], planes);
   return unit(output);
 }
 
 // ---- complete pipeline
 
-/** Returns a function { bytes } → { embedding }. */
+/** Resolves to a function from { bytes } to { embedding }, or to {} without a face. */
 export async function recogniser(pixels) {
   const nets = await openNets();
   return async ({ bytes }) => {

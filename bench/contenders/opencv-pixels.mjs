@@ -2,7 +2,7 @@
 import { Log } from '@u4/opencv-build';
 import { apply, inverse } from '../lib/geometry.mjs';
 
-// The package reads these settings on import. Without this one it searches for an OpenCV that it compiled itself.
+// The package reads these settings on import. Without the first, it searches for an OpenCV that it compiled itself.
 process.env.OPENCV4NODEJS_DISABLE_AUTOBUILD = '1';
 // Disables the package's memory tracking, because every Mat is released explicitly. Tracking costs a lock and a call
 // to V8 for each Mat. It also runs after V8 has shut down if another library in the process uses OpenCV.

@@ -1,4 +1,4 @@
-// Generates request bodies: valid forms, damaged forms and random bytes.
+// Generates request bodies: valid and damaged forms and JSON, and random bytes.
 import { form } from '../../test/support/load.mjs';
 
 /** Each function returns the replacement for `rest`, the bytes after a random position. */
@@ -91,7 +91,7 @@ export const oddJson = (random, world) => {
   return random.chance(0.5) ? mutate(body, random) : body;
 };
 
-/** Returns a form with one image, valid or damaged, and sometimes a field that most endpoints do not have. */
+/** Returns a form with one image, valid or damaged, and sometimes a random field. */
 export const oneImage = (random, world) => {
   const image = random.chance(0.3) ? random.pick(world.good) : mutate(random.pick(world.damaged), random);
   return form({ image, ...(random.chance(0.5) && { [random.pick(names)]: random.pick(values) }) });

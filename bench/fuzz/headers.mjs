@@ -36,7 +36,7 @@ export function inChunks(world, body, random, requestLine = undefined, headers =
   return Buffer.concat([...pieces, Buffer.from('0\r\n\r\n')]);
 }
 
-/** Headers that a server and a proxy in front of it might parse differently, in an otherwise valid request. */
+/** Missing, wrong or unusual headers. A server and a proxy in front of it might parse some of them differently. */
 // biome-ignore format: a table
 export const oddHeaders = [
   { 'x-api-key': undefined }, { 'x-api-key': '' }, { 'x-api-key': 'fm_x_y' }, { 'x-api-key': 'k'.repeat(2000) }, { 'x-api-key': '\xff\xfe' },
@@ -88,7 +88,7 @@ export const oddChunks = [
   '0x5\r\nhello\r\n0\r\n\r\n', '5 \r\nhello\r\n0\r\n\r\n', `5;${'x'.repeat(20000)}\r\nhello\r\n0\r\n\r\n`, '+5\r\nhello\r\n0\r\n\r\n', '5\r\nhello0\r\n\r\n', '',
 ];
 
-/** The first bytes of other protocols. */
+/** The first bytes of other protocols, or of an incomplete request. */
 // biome-ignore format: a table
 export const otherProtocols = [
   Buffer.from('160301020001000001fc0303', 'hex'), Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'), Buffer.from('EHLO fuzz\r\n'), Buffer.from('\r\n\r\n\r\n'),

@@ -28,8 +28,8 @@ const pipelinable = headerCases.oddRequestLines.filter((line) => line.startsWith
  * Each kind of request has a weight, a generator of its bytes, and an expected result. Kinds with inference have low
  * weights, because they take about a hundred times as long as others.
  *   'ok'        200
- *   'response'  any response except 5xx
- *   a number    this number of responses (default 1), or a closed connection
+ *   'response'  any response except 500
+ *   a number    at most this number of responses (default 1), none of them 500
  */
 const kinds = {
   valid: [2, post(bodies.goodForm, [match, advanced, many]), 'ok'],
@@ -105,7 +105,7 @@ const weights = Object.entries(kinds).map(([kind, [weight]]) => [kind, weight]);
 /**
  * Returns a random request: its kind, expected result and bytes, and where they are cut. `leaves` says when the
  * client disconnects: while sending (at `leavesAt`), while waiting, or at the first byte of the response. Otherwise
- * it disconnects after `patience_ms`.
+ * it disconnects after the last response or after `patience_ms`.
  */
 export function plan(random, world) {
   const kind = random.weighted(weights);

@@ -228,8 +228,8 @@ async function portraitOf({ pixels, width, height, face }, side, degrees) {
 }
 
 /**
- * Resolves to the image of a `beside` variant. `larger` is the size of the larger portrait. `number` selects the
- * background.
+ * Resolves to the image of a `beside` variant. `larger` is the larger face's share of the shorter side. `number`
+ * selects the background.
  */
 export async function besides({ width, height, side, degrees, larger }, source, other, number) {
   const frame = Math.min(320 / width, 240 / height);

@@ -17,14 +17,14 @@ export function sharedData(name = '') {
   return existsSync(folder) ? folder : undefined;
 }
 
-// ---- C++ program (native/bench), built with the CMake preset `bench`
+// ---- C++ programs (native/bench), built with the CMake preset `bench`
 
-/** Path of the program that `buildNative` builds. */
+/** Path of the program that runs the native pipeline in a loop, after `buildNative`. */
 export const floor = join(root, 'build/bench/native/bench/facematch_floor');
 
-/** Builds the program. Rejects with a SetupError that has the compiler's last lines. */
+/** Builds the programs. Rejects with a SetupError that has the compiler's last lines. */
 export async function buildNative() {
-  const options = { cwd: root, advice: 'The program of native/bench could not be built.' };
+  const options = { cwd: root, advice: 'The programs of native/bench could not be built.' };
   await run('cmake', ['--preset', 'bench', '--log-level=ERROR'], options);
   await run('cmake', ['--build', '--preset', 'bench', '--parallel', '2'], options);
 }
@@ -107,7 +107,7 @@ const steps = [
     make: buildOpencv,
   },
   {
-    title: 'program of native/bench',
+    title: 'programs of native/bench',
     for: ['floor'],
     done: () => false, // the build system itself skips what is up to date
     make: buildNative,

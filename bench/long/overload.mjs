@@ -1,6 +1,7 @@
 // Measures the server under four times its maximum load. The server runs on one CPU with one worker, and the load
 // generator on another CPU. In each round, a closed loop with increasing numbers of clients finds the maximum goodput
-// (200 responses per second). Then an open loop sends four times as many requests. Run nothing else on the machine.
+// (responses with status 200 per second). Then an open loop sends four times as many requests. Run nothing else on the
+// machine.
 import { loadavg } from 'node:os';
 import { form, Load, lasting } from '../../test/support/load.mjs';
 import { portraits } from '../../test/support/portraits.mjs';
@@ -11,7 +12,7 @@ export const defaults = { rounds: 3, seconds: 12 };
 const times = 4;
 const min_goodput_share = 0.95;
 const max_rejection_ms = 20;
-/** One worker with its queue of 8 accepts this many clients without a rejection. */
+/** Numbers of clients that one worker, with its queue of 8 matches, accepts without a rejection. */
 const concurrencies = [1, 2, 4, 8];
 
 async function maxGoodput(server, bodies, seconds) {

@@ -1,6 +1,6 @@
 // Checks that memory stays constant under valid requests with mixed image sizes and formats, in both modes, to two
-// endpoints. After the first 2,000 requests and each tenth of the run, the clients pause until no request is in
-// flight, and then for `rest_s` seconds. The resident memory in these pauses is compared.
+// endpoints. After each tenth of the run (for the first time after at most 2,000 requests), the clients pause until no
+// request is in flight, and then for `rest_s` seconds. The resident memory in these pauses is compared.
 import { setTimeout } from 'node:timers/promises';
 import { Agent, request } from 'undici';
 import { content_type, form } from '../../test/support/load.mjs';
