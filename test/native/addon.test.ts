@@ -85,7 +85,7 @@ describe('the addon', () => {
     expect(() => addon.discard(new Uint8Array(0), 0)).not.toThrow();
   });
 
-  it.each([-1, 11, Number.NaN, undefined])('rejects %s written bytes of ten', (written) => {
+  it.each([-1, 11, Number.NaN, undefined])('throws for %s as a number of bytes of ten', (written) => {
     expect(() => addon.discard(new Uint8Array(10), written as number)).toThrow(TypeError);
     expect(() => addon.wipe(new Uint8Array(10), written as number)).toThrow(TypeError);
     const copy = () => addon.copyBytes(new Uint8Array(20), written as number, new Uint8Array(10));
@@ -134,7 +134,7 @@ it('returns the same cohort scores for embeddings as for their faces', () => {
   expect(addon.cohortScores(pack, embeddings, Uint8Array.of(1))).toEqual(expected.map(() => 0));
 });
 
-describe('analyse of an unreadable image', () => {
+describe('analyse', () => {
   const gif = Buffer.from('GIF89a and so on');
   const corrupt = 'Corrupt JPEG data: premature end of data segment';
   const limit_pixels = 1000;
@@ -153,7 +153,7 @@ describe('analyse of an unreadable image', () => {
       one,
       { code: 'image_dimensions', width: 1920, height: 1280, limit_pixels },
     ],
-  ])('reports %s', (_what, photo, failure) => {
+  ])('returns a failure for %s', (_what, photo, failure) => {
     const max_pixels = failure.code === 'image_dimensions' ? limit_pixels : analyseOptions.max_pixels;
     const failed = addon.analyse(pack, photo, { ...analyseOptions, max_pixels });
     expect(failed).toStrictEqual({ ok: false, ...failure });
@@ -276,7 +276,7 @@ describe('base64', () => {
     );
   });
 
-  it('decodes to other bytes, or rejects, when any character changes', () => {
+  it('accepts only canonical text when any character changes', () => {
     const isCanonical = (text: string) => {
       const again = Buffer.from(text, 'base64').toString('base64');
       return text === again || text === again.replace(/=+$/, '');
@@ -382,26 +382,25 @@ describe('decodeInPlace in several steps', () => {
 });
 
 /**
- * Checks the effect of CMakeLists.txt's compiler and linker options on the release addon, with binutils, which
- * g++ includes.
+ * Checks the effect of CMakeLists.txt's compiler and linker options on the release addon, with binutils.
  */
 
 const built = projectPath('build/addon/Release/facematch.node');
 const readelf = (what: string) => execFileSync('readelf', ['--wide', what, built], { encoding: 'utf8' });
 
-it('binds all functions when it is loaded, and makes their table read-only', () => {
+it('binds all functions when the addon is loaded, and makes their table read-only', () => {
   expect(readelf('--dynamic')).toMatch(/\(FLAGS\).*BIND_NOW|\(BIND_NOW\)/);
   expect(readelf('--program-headers')).toContain('GNU_RELRO');
 });
 
-it('makes no section or stack both writable and executable', () => {
+it('has no segment or stack in the addon that is both writable and executable', () => {
   const segments = readelf('--program-headers').split('\n');
   const stack = segments.find((line) => line.includes('GNU_STACK'));
   expect(stack).toMatch(/ RW /);
   expect(segments.filter((line) => / (?:RWE|WE) /.test(line))).toEqual([]);
 });
 
-it('checks stacks of functions with arrays, buffers of C library calls, and indices of vectors', () => {
+it('has checks of stacks, C library buffers and vector indices in the addon', () => {
   const symbols = readelf('--dyn-syms');
   expect(symbols).toContain('__stack_chk_fail');
   // libjpeg and libpng report damage with setjmp and longjmp.
@@ -409,7 +408,7 @@ it('checks stacks of functions with arrays, buffers of C library calls, and indi
   expect(symbols).toContain('__glibcxx_assert_fail');
 });
 
-it.runIf(process.arch === 'x64')('marks every target of an indirect jump', () => {
+it.runIf(process.arch === 'x64')('marks targets of indirect jumps in the addon', () => {
   const code = execFileSync('objdump', ['--disassemble', '--section=.text', built], {
     encoding: 'utf8',
     maxBuffer: 256 * 1024 * 1024,

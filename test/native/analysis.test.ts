@@ -85,7 +85,7 @@ describe('analyse of a lossy image decoded by the addon and by sharp', async () 
     ['JPEG, mozjpeg', sharp(original).jpeg({ mozjpeg: true })],
     ['WebP', sharp(original).webp()],
     ['WebP, low quality', sharp(original).webp({ quality: 30 })],
-  ])('%s', async (_what, image) => {
+  ])('returns the same faces: %s', async (_what, image) => {
     const encoded = await image.toBuffer();
     const seen = detect(encoded, 'fast');
     const oracle = detect(await sharp(encoded).png({ compressionLevel: 1 }).toBuffer(), 'fast');

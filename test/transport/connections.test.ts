@@ -27,7 +27,7 @@ test('closes connections above the limit of open files, and serves the others', 
   expect((await kept.response()).status).toBe(200);
 });
 
-test('closes an idle admin connection for a probe', async () => {
+test('closes idle admin connections above the limit, so that probes are served', async () => {
   const server = await TestServer.forTest();
   const port = Number(new URL(server.adminOrigin).port);
   const requestHeaders = 'GET /readyz HTTP/1.1\r\nhost: localhost\r\n\r\n';

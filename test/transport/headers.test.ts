@@ -98,7 +98,7 @@ describe('a chunked body', () => {
     ['a bare LF after a size', upload(`${size}\n`, lastChunk), { node: 400, uws: 200 }],
     ['an invalid size', upload('zz\r\n', lastChunk), everywhere(400)],
   ])(
-    'gets a response if it has %s, and no part of it is read as a request',
+    'gets the expected status if it has %s, and µWS then closes the connection',
     async (_what, bytes, { [transport]: status }) => {
       const client = new RawClient(server.port);
       client.write(bytes);
@@ -124,7 +124,7 @@ test.each(['100-continue', '100-Continue', '100-CONTINUE'])(
   },
 );
 
-test('sends the response on node:http even if the bytes after the body are not a request', async () => {
+test('responds before bytes that are not a request on node:http, and with 505 on µWS', async () => {
   const client = new RawClient(server.port);
   client.write(Buffer.concat([server.photoRequest(), Buffer.from('\0 behind\r\n\r\n')]));
   expect(await statusOf(client)).toBe(transport === 'node' ? 200 : 505);

@@ -33,7 +33,7 @@ test('ignores a stop of a closed listener, as after the shutdown timeout', async
   for (let round = 0; round < 10; round++) {
     const closed = await open();
     closed.close();
-    // µWS frees its memory in the next iterations of the event loop, and others use it.
+    // µWS frees the memory in the next iterations of the event loop, and the other listener may use it.
     for (let iteration = 0; iteration < 4; iteration++) await nextIteration();
     const other = await open();
     const sockets = await Promise.all(Array.from({ length: 20 }, () => connected(other)));

@@ -158,7 +158,7 @@ describe('a rejected challenge', () => {
     return [status, body.code, body.reason];
   };
 
-  test('is forged, too long, from another server, or sent with another key', async () => {
+  test('is forged, too long, or sent with another key', async () => {
     const { challenge } = (await getChallenge()).body;
     const forged = challenge.replace(/^./, (letter: string) => (letter === 'A' ? 'B' : 'A'));
     for (const text of [forged, 'x', 'A'.repeat(513), challenge + challenge])
@@ -205,7 +205,7 @@ describe('a match/live request', () => {
       (frames) => ({ challenge: 'x', frame: Array(17).fill(frames[0]) }),
       { code: 'too_many_images', limit: 16 },
     ],
-  ])('is rejected with %s', async (_what, fieldsOf, body) => {
+  ])('is rejected %s', async (_what, fieldsOf, body) => {
     const fields = fieldsOf(await framesOf(['left', 'up']));
     expect(await response({ ...fields, image2: reference })).toMatchObject({ status: 400, body });
   });
@@ -234,7 +234,7 @@ describe('a match/live request', () => {
     const { challenge, steps } = (await getChallenge(keys.limited)).body;
     const frame = await framesOf(steps);
     expect(frame).toHaveLength(16);
-    // One of 18 tokens is used, because the first token of a request is not returned.
+    // The rejected request uses only its first token, which is not returned.
     const dear = await response({ challenge, frame, image2: Array(3).fill(reference) }, keys.limited);
     expect(dear.status).toBe(429);
     const { status, headers, body } = await response({ challenge, frame, image2: reference }, keys.limited);
@@ -242,7 +242,7 @@ describe('a match/live request', () => {
     expect(headers.get('ratelimit')).toContain('r=0');
   });
 
-  test('does not disturb the server if it is aborted halfway', async () => {
+  test('does not disturb the server if it is aborted', async () => {
     const challenge = await challengeFor('left', 'up');
     const frame = await framesOf(['left', 'up']);
     const bytes = formBytes({ challenge, frame, image2: reference });

@@ -17,8 +17,8 @@ import {
 import { Home, idOf, TestServer } from '../server/support/server.ts';
 
 /**
- * Tests the order in which requests are checked, the responses about keys, and every limit at its value and one past
- * it. contract.test.ts tests each code separately.
+ * Tests the order in which requests are checked, the responses about keys, and body sizes at the limit and beyond it.
+ * contract.test.ts tests each code separately.
  */
 
 const maxBody = 3_000_000;
@@ -70,7 +70,7 @@ describe('the order of checks', () => {
 
 describe('a key', () => {
   test.each(endpoints.filter(({ scope }) => scope !== 'none' && scope !== 'any'))(
-    'needs its scope for $path',
+    'needs the scope of $path',
     async ({ method, path, scope }) => {
       const response = await server.send({ method, path, key: without.get(scope)! });
       expectProblem(response, 'forbidden_scope', { required_scope: scope });

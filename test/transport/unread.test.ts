@@ -77,7 +77,7 @@ describe.each([
     return Promise.all(Array.from({ length: count }, () => ask(path)));
   }
 
-  test('uses no memory for a document, however many clients wait for it', async () => {
+  test('holds no copy of a document for each client that waits for it', async () => {
     const before = process.memoryUsage().rss;
     await readsNothingOf(40, '/document');
     expect(process.memoryUsage().rss - before).toBeLessThan((40 * size) / 4);

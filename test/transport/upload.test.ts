@@ -58,14 +58,14 @@ describe('a body', () => {
   test.each([
     ['in one packet with its headers', []],
     ['split anywhere, even in its headers', [3, 60, 300, 301, 100_000]],
-  ])('arrives %s', async (_how, places) => {
+  ])('is read if it arrives %s', async (_how, places) => {
     client.socket.setNoDelay(true);
     for (const [at, from] of [0, ...places].entries())
       await new Promise((written) => client.socket.write(whole.subarray(from, places[at]), written));
     expect((await client.response()).body).toMatchObject({ match: true });
   });
 
-  test.each([1, 7, 1000, 100_000])('arrives in chunks of %i bytes', async (size) => {
+  test.each([1, 7, 1000, 100_000])('is read if it arrives in chunks of %i bytes', async (size) => {
     // Sends the form's headers in small chunks, because they are parsed byte by byte, and the rest in one chunk.
     const small = body.subarray(0, Math.min(body.length, size * 200));
     const chunks: Buffer[] = [];
@@ -92,7 +92,7 @@ describe('a body', () => {
   test.each([
     ['length', server.requestHeaders()],
     ['chunks', server.chunkedHeaders() + lastChunk],
-  ])('is an empty form without %s', async (_what, text) => {
+  ])('is treated as an empty form without %s', async (_what, text) => {
     client.write(text);
     expect((await client.response()).body).toMatchObject({ status: 400, code: 'invalid_multipart' });
   });
@@ -186,7 +186,7 @@ test.each<[string, string]>([
   },
 );
 
-test('rejects headers with an ambiguous body length, whatever the body looks like', async () => {
+test('reads no request from a body before headers with an ambiguous length', async () => {
   const fake = Buffer.from('\r\n\r\nGET /smuggled HTTP/1.1\r\nhost: x\r\nx: ');
   const first = server.lengthHeaders(fake.length, { 'x-api-key': 'wrong' });
   client.write(
@@ -220,7 +220,7 @@ describe('a slow sender', () => {
   });
 });
 
-test('leaves other keys memory for uploads, and releases its own', async () => {
+test('leaves memory for uploads of other keys, and releases it after a disconnect', async () => {
   client.write(Buffer.concat([Buffer.from(server.lengthHeaders(19_000_000)), Buffer.alloc(18_999_999)]));
   // The last byte is already counted, because it is in a huge page.
   await server.metricBecomes('facematch_upload_memory_bytes', 19_000_000);
@@ -264,8 +264,8 @@ describe('a client that disconnects', () => {
   });
 });
 
-describe('a body after an early response', () => {
-  test('discards a body of any size up to twice the limit, and then closes the connection', async () => {
+describe('an early response', () => {
+  test('discards a body of up to twice the limit, and then closes the connection', async () => {
     client.write(server.chunkedHeaders({ 'content-type': 'text/plain' }));
     expect((await client.response()).headers.get('connection')).toBe('close');
     const megabyte = chunk(Buffer.alloc(1024 * 1024));

@@ -9,7 +9,7 @@ describe.skipIf(chromiumFile === undefined)('the page', () => {
   const session = new Session();
   const photos = [samples.one, samples.three].map((photo) => jpeg(photo));
 
-  /** Yields the page's first view, an error, and a result with everything unfolded. */
+  /** Yields the page's states: empty, with an error, and with results of two and of several photos. */
   async function* states(demo: DemoPage) {
     await demo.page.getByText('More options').click();
     yield 'empty';

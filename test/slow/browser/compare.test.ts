@@ -8,7 +8,7 @@ import { cutOuts } from '../../support/portraits.mjs';
 import { type DemoPage, jpeg } from './support/demo-page.ts';
 import { chromiumFile, Session } from './support/session.ts';
 
-/** Tests comparing two photos, two chosen faces, and several photos of each person as one decision. */
+/** Tests every kind of comparison on the page, and finding faces. The live check is in live.test.ts. */
 
 const session = new Session();
 
@@ -139,8 +139,6 @@ describe.skipIf(chromiumFile === undefined)('two faces of group photos', () => {
     expect(await demo.focused()).toBe('Photo 2, face 2 of 3, compared');
   });
 });
-
-/** Tests the page's other features. */
 
 describe.skipIf(chromiumFile === undefined)('one against many', () => {
   test('shows the best match first with its face, and the error of a photo without a result', async () => {
@@ -283,7 +281,7 @@ describe.skipIf(chromiumFile === undefined)('several photos of a person', () => 
     await person(demo, 2).getByRole('button', { name: 'Remove photo 3 of person 2' }).click();
     expect(await demo.problem.isVisible()).toBe(false);
     expect((await demo.compare()).match).toBe(true);
-    // The other tabs accept one photo of each person.
+    // The tab for finding faces accepts one photo.
     await demo.page.getByLabel('Find faces').check();
     expect(await demo.page.getByText('Add another photo').first().isVisible()).toBe(false);
   });

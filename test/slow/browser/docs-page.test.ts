@@ -15,7 +15,7 @@ const match = '#tag/match/POST/API/v1.0/face/match/upload';
 describe.skipIf(chromiumFile === undefined)("the API's page", () => {
   const session = new Session();
 
-  /** Fails if the page violated its policy, logged an error, or sent a request to another host. */
+  /** Opens a page. Fails if it violated its policy, logged an error, or sent a request to another host. */
   async function visit(
     path: string,
     act: (shown: DemoPage) => Promise<void>,
@@ -28,7 +28,7 @@ describe.skipIf(chromiumFile === undefined)("the API's page", () => {
     expect(shown.faults).toEqual([]);
   }
 
-  test('loads everything from its own origin, in the colours of the demo', () =>
+  test('loads less than 1 MB, all from its own origin, in the colours of the demo', () =>
     visit(
       docs,
       async ({ page, requestUrls }) => {
@@ -61,7 +61,7 @@ describe.skipIf(chromiumFile === undefined)("the API's page", () => {
       }
     }));
 
-  test('lists the endpoints without its script, in the first kilobytes', async () => {
+  test('lists the endpoints without its script, in the first 20 kB', async () => {
     const shown = await DemoPage.open(session.browser, session.server, { javaScriptEnabled: false }, docs);
     const link = shown.page.getByRole('link', { name: 'Compare two photos', exact: true });
     expect(await link.getAttribute('href')).toBe(match);

@@ -23,7 +23,7 @@ describe.skipIf(chromiumFile === undefined)('a photo', () => {
 
   const caption = (demo: DemoPage, number: 1 | 2) => demo.slot(number).locator('.caption').textContent();
 
-  /** The data that the system passes to a browser when files are dropped. */
+  /** Drops files on an element, with the events that a browser gets from the system. */
   const drop = async (demo: DemoPage, target: string, paths: readonly string[]) => {
     const devtools = await demo.page.context().newCDPSession(demo.page);
     const { x, y, width, height } = (await demo.page.locator(target).boundingBox())!;

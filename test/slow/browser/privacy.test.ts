@@ -39,7 +39,7 @@ describe.skipIf(chromiumFile === undefined)('the page', () => {
     expect(await demo.key.getAttribute('type')).toBe('password');
   });
 
-  test('loads with one request besides the sample photos, and sends one for each comparison', async () => {
+  test('loads with one request, except for sample photos, and sends one for each comparison', async () => {
     const demo = await session.openWithPhotos();
     await demo.compare();
     const sent = demo.requestUrls.filter((requested) => !/^(?:blob|data):|\?sample=[12]$/.test(requested));

@@ -111,13 +111,13 @@ describe.skipIf(chromiumFile === undefined)('an error on the page', () => {
     const button = retry(demo);
     expect(await button.textContent()).toMatch(/^Try again in \d+ s$/);
     expect(await button.isDisabled()).toBe(true);
-    // Playwright waits until it can be clicked.
+    // Playwright waits until the button is enabled.
     expect((await demo.responseTo(() => button.click())).match).toBe(true);
     expect(await demo.problem.isVisible()).toBe(false);
   });
 });
 
-describe.skipIf(chromiumFile === undefined)('a server with other settings', () => {
+describe.skipIf(chromiumFile === undefined)('the page of a server with other settings', () => {
   const session = new Session({ until: 'listening' });
 
   test('reports that it is not ready yet, and then responds to the repeated request', async () => {

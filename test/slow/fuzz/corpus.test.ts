@@ -24,7 +24,7 @@ const every = isThorough ? 1 : 8;
  * damaged drawings.
  */
 test.skipIf(!shared)(
-  'survives the damaged files of the shared folder in the addon',
+  'analyses the damaged files of the shared folder without a crash or an internal error',
   { timeout: timeout_ms },
   async () => {
     const sound = join(newFolder(), 'sound.png');

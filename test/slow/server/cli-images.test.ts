@@ -63,7 +63,11 @@ describe('facematch match with several candidates', () => {
   });
 
   test('fails when the reference has no face', async () => {
-    expectFailure(await match('blank.webp 1.jpg 2.jpg'), 1, 'For blank.webp, send an image in which the face is clearly visible.');
+    expectFailure(
+      await match('blank.webp 1.jpg 2.jpg'),
+      1,
+      'For blank.webp, send an image in which the face is clearly visible.',
+    );
   });
 });
 

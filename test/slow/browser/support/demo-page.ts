@@ -5,7 +5,7 @@ import type { Json } from '../../../server/support/client.ts';
 import type { TestServer } from '../../../server/support/server.ts';
 
 /**
- * The demo page in a separate browser window. Elements are found by their text, never by the page's structure.
+ * The demo page in a separate browser window. Finds elements by their text where possible.
  */
 
 export const demoPath = '/API/v1.0/demo';
@@ -138,7 +138,7 @@ export class DemoPage {
     });
   }
 
-  /** Returns the rules of WCAG that the page violates, each with the elements. */
+  /** Returns the accessibility rules (axe-core) that the page violates, each with the elements. */
   async brokenRules(): Promise<string[][]> {
     await this.page.evaluate(axe.source);
     const { passes, violations } = await this.page.evaluate(() =>
