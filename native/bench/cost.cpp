@@ -1,4 +1,4 @@
-// Measures the CPU time to analyse the worst files that the limits allow, with an image's budget:
+// Measures the CPU time to analyse the worst files within the limits of bytes, pixels and time:
 //   facematch_cost [--budget MS] [--bytes N] [--pixels N]
 // Each file repeats one small unit (see repeated.h) up to the maximum number of bytes, or has the
 // maximum number of pixels in few bytes. Prints JSON.

@@ -3,7 +3,7 @@
 // decoding of the JPEGs alone. The three alternate, so that other load on the machine slows them
 // equally.
 //   facematch_floor [--mode fast|balance] [--pack DIR] [--threads N] [--seconds S] FILE FILE [...]
-// Prints JSON. CPU times are per thread, so that they do not include other programs.
+// Prints JSON. CPU times are per pair.
 // clang-format off
 #include <cstdio>  // jpeglib.h uses FILE and size_t without including them
 #include <jpeglib.h>

@@ -19,7 +19,8 @@ struct Runs {
   int embedder = 0;
 };
 
-// Returns how often the pipeline runs each net for an image with these faces.
+// Returns the minimum number of times that the pipeline runs each net for an image with these
+// faces.
 Runs runs_for(const Engine& engine, const Analysis& analysis, AccuracyMode mode);
 
 // Returns a function that runs each net the given number of times, on inputs from the best face of

@@ -47,7 +47,7 @@ std::string to_directory(const Napi::CallbackInfo& info) {
   return info[0].As<Napi::String>();
 }
 
-// The memory that a Uint8Array views.
+// Returns the memory of a Uint8Array.
 std::span<uint8_t> to_memory(const Napi::Value& value,
                              const char* expected = "Expected a Uint8Array") {
   if (!value.IsTypedArray() || value.As<Napi::TypedArray>().TypedArrayType() != napi_uint8_array)
@@ -65,7 +65,7 @@ Napi::Value DetectorOutputs(const Napi::CallbackInfo& info) {
   return throwing(info.Env(), [&] { return detector_outputs(info[0]); });
 }
 
-// `cancelled` is a byte of shared memory that another thread may set.
+// Returns the cancellation flag, a byte of shared memory that another thread may set.
 const std::atomic<uint8_t>* to_flag(const Napi::Value& value) {
   if (value.IsUndefined()) return nullptr;
   static_assert(sizeof(std::atomic<uint8_t>) == 1);
@@ -88,7 +88,7 @@ Napi::Value AnalyseOne(const Napi::CallbackInfo& info) {
   });
 }
 
-// Cohort scores of embeddings that a client sends back, concatenated in one array.
+// Returns the cohort scores of embeddings that a client sent back, concatenated in one array.
 Napi::Value CohortScores(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
   const std::string directory = to_directory(info);
@@ -130,7 +130,7 @@ void UseHugePages(const Napi::CallbackInfo& info) {
 }
 
 // JavaScript's own `set` and `fill` write shared memory one atomic byte or word at a time, about
-// ten times as slowly. No other thread uses these bytes at this time.
+// ten times as slowly. No other thread uses these bytes during the call.
 void CopyBytes(const Napi::CallbackInfo& info) {
   const auto to = to_memory(info[0]), from = to_memory(info[2]);
   if (from.size() > to.size())
@@ -160,7 +160,7 @@ void Discard(const Napi::CallbackInfo& info) {
   discard(memory.data(), memory.size(), to_number(info[1], memory.size()));
 }
 
-// The calls below do not concern images. They exist because Node has no API for them.
+// The next three calls exist because Node has no API for them.
 Napi::Value DropNewConnections(const Napi::CallbackInfo& info) {
   const uint16_t port = to_number(info[0], std::numeric_limits<uint16_t>::max());
   return Napi::Boolean::New(info.Env(), drop_new_connections(port));

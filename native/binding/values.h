@@ -17,7 +17,7 @@
 
 namespace facematch::binding {
 
-// Wraps calls that report failures as JS exceptions.
+// Converts C++ exceptions of `act` to JS exceptions.
 template <typename Act>
 auto throwing(Napi::Env env, Act act) {
   try {

@@ -11,11 +11,11 @@
 namespace facematch {
 namespace {
 
-// Fixes malloc's mmap threshold. By default it grows up to 32 MiB, and arenas then keep the memory
-// of huge images. With 16 MiB, threads still reuse the memory of ordinary images.
+// Fixes malloc's mmap threshold. By default the threshold grows up to 32 MiB, and arenas then keep
+// the memory of huge images. With 16 MiB, threads still reuse the memory of ordinary images.
 void fix_malloc_thresholds() {
 #ifdef __GLIBC__
-  // Called once, under the lock of load_engine(). NOLINTBEGIN(concurrency-mt-unsafe)
+  // Called under the lock of load_engine(). NOLINTBEGIN(concurrency-mt-unsafe)
   mallopt(M_MMAP_THRESHOLD, 16 * 1024 * 1024);
   mallopt(M_TRIM_THRESHOLD, 32 * 1024 * 1024);
   // NOLINTEND(concurrency-mt-unsafe)

@@ -29,8 +29,8 @@ struct Engine {
 };
 
 // Loads the engine of the pack's directory once and keeps it until the process ends; later calls
-// with that directory do nothing. Thread-safe, like engine_of(). Throws Error kInternalError with a
-// readable message.
+// with that directory return the same engine. Thread-safe, like engine_of(). Throws Error
+// kInternalError with a readable message.
 const Engine& load_engine(const Pack& pack);
 
 // Returns the engine loaded from that directory. Throws Error kInternalError if there is none.

@@ -23,9 +23,9 @@ namespace {
 // span more.
 constexpr int kMinRange = 110;
 
-// Maximum number of candidates among the faces, and again among the other detections. Three
-// candidates in four rotations fill one frame of the detector. With six, no more of 80 people on
-// cards are found.
+// Maximum number of faces among the candidates, and of other detections among them. Three
+// candidates in four rotations fill one frame of 320 x 240. With six, no more of 80 people on cards
+// are found.
 constexpr size_t kMaxCandidates = 3;
 
 // A face may really have another rotation if it has a lower score or a larger roll, or if a later
@@ -73,8 +73,8 @@ class Analyser {
   }
 
  private:
-  // The faces of an image: the embedded ones, and those beyond kMaxFaces, which are not embedded.
-  // Each stage returns its own faces; no member keeps them.
+  // The embedded faces of an image, and those omitted because of kMaxFaces or the time limit. Each
+  // stage returns its own faces; no member keeps them.
   struct Found {
     std::vector<FoundFace> faces;
     std::vector<FoundFace> omitted;
@@ -123,7 +123,7 @@ class Analyser {
     const auto passes = detection_passes(options_.use_heuristic_fallback);
     for (const DetectionPass pass : passes) {
       run_pass(pass, finder, found.faces, timings_);
-      const bool last = pass == passes.back() || finder.cut_short();
+      const bool last = pass == passes.back() || finder.timed_out();
       // Faces that do not end the search are embedded only if there is no further pass.
       if (!last && !ends_search(pass, found.faces)) continue;
       order(found.faces);
@@ -208,9 +208,8 @@ class Analyser {
     found.chip = stretch_contrast(found.chip, kMinRange);
   }
 
-  // Aligns and embeds the faces in order, and drops those that are not human, which the embedding
-  // shows. Stops after `max_faces` human faces or when the time is used up, but embeds at least one
-  // face.
+  // Aligns and embeds the faces in order, and drops those whose embedding is not human. Stops after
+  // `max_faces` human faces. Also stops when the time is used up, but not before the first face.
   Found embed_stage(Image& image, std::vector<FoundFace> faces, size_t max_faces) {
     Found found;
     if (max_faces > 0)
@@ -254,7 +253,7 @@ class Analyser {
     return !score || *score >= engine_.pack.human->min_score;
   }
 
-  // Its time counts as embedding, without the time for decoding.
+  // The time counts as embedding, except for decoding.
   void liveness_stage(std::vector<FoundFace>& faces) {
     const Timer timer(timings_.embed, image_.decode_ms());
     for (FoundFace& found : faces) {
@@ -264,7 +263,7 @@ class Analyser {
 
   Analysis report(Found found) {
     timings_.decode = image_.decode_ms();
-    found.coverage.timed_out = found.coverage.timed_out || image_.was_cut_short();
+    found.coverage.timed_out = found.coverage.timed_out || image_.timed_out();
     Analysis analysis{.width = image_.width(),
                       .height = image_.height(),
                       .format = image_.format(),

@@ -1,4 +1,4 @@
-// Plain structs that the stages exchange. Field names are those of the API.
+// Plain structs that the stages exchange.
 #pragma once
 
 #include <algorithm>
@@ -134,7 +134,7 @@ struct Coverage {
     min_side.at(quarters) = std::min(min_side.at(quarters), side);
   }
 
-  // Returns true if the whole image was searched for all four rotations.
+  // Returns true if the whole image was searched in all four rotations.
   bool complete() const {
     return std::ranges::none_of(min_side, [](float side) { return side == kNotSearched; });
   }
@@ -167,7 +167,7 @@ struct Analysis {
   Format format = Format::kJpeg;
   int orientation = 1;      // EXIF, 1..8
   std::vector<Face> faces;  // largest first (box area x detection score)
-  int faces_omitted = 0;    // beyond kMaxFaces
+  int faces_omitted = 0;    // beyond kMaxFaces, or because the time was used up
   Coverage coverage;
   StageTimings timings_ms;
   double cpu_ms = 0;  // CPU time of the analysis
@@ -177,8 +177,8 @@ struct Analysis {
   // in a wrong rotation.
   std::vector<size_t> replaced;
 
-  // Returns the minimum longer side in pixels of a face that the search can find in any of the
-  // searched rotations.
+  // Returns the minimum longer side in pixels of a face that the search can find in each searched
+  // rotation.
   int min_detectable_face_px() const;
 };
 

@@ -23,8 +23,8 @@ namespace facematch::testing {
 namespace {
 
 constexpr ImageLimits kLimits = {.max_pixels = 200'000, .min_side = 1};
-// Longer than any valid image of this size takes, even with the sanitizers. A decoder that does not
-// check its budget takes much longer, which libFuzzer's -timeout reports.
+// The budget: more CPU time than any valid image of this size takes, even with the sanitizers. A
+// decoder that does not check its budget takes much longer, which libFuzzer's -timeout reports.
 constexpr double kMilliseconds = 1000;
 // Divisors of an image's longer side, which make a JPEG decode at each of its scales.
 constexpr int kShares[] = {1, 2, 4, 8};
@@ -136,7 +136,7 @@ std::pair<size_t, size_t> unit_of(const uint8_t* data, size_t size, Random& rand
   return {random.below(size - length + 1), length};
 }
 
-// Repeats a unit up to as often as it fits, because a cheap unit may be expensive a million times.
+// Repeats a unit at most as often as it fits. A cheap unit may be expensive a million times.
 size_t repeat_unit(uint8_t* data, size_t size, size_t max_size, Random& random) {
   const auto [at, length] = unit_of(data, size, random);
   const size_t room = (max_size - size) / length;

@@ -44,7 +44,7 @@ ByteVector endless_png() {
 
 TEST_SUITE_BEGIN("budget");
 
-TEST_CASE("counts CPU time, not waiting, and has no limit by default") {
+TEST_CASE("is spent after its CPU time, and has no limit by default") {
   CHECK_FALSE(Budget().spent());
   CHECK(kSpent.spent());
   CHECK_FALSE(Budget(1e9).spent());
@@ -91,7 +91,7 @@ TEST_CASE("checks the budget before memory for all rows is touched") {
   const auto before = peak_memory();
   CHECK(fails_with(ErrorCode::kImageTooComplex, [&] { decode(file, {}, 0, kSpent); }));
   CHECK(peak_memory() - before <
-        200'000);  // all rows would take 250,000; AddressSanitizer itself takes an eighth
+        200'000);  // all rows would need 250,000; AddressSanitizer itself needs an eighth
 }
 
 TEST_CASE("reads a JPEG with 200,000 metadata blocks in one pass") {
@@ -111,9 +111,9 @@ TEST_CASE("ends the search when the budget is used up") {
   REQUIRE_FALSE(found.empty());
   Image out_of_time(photo, kSpent);
   Finder finder(default_engine(), out_of_time, options);
-  CHECK_FALSE(finder.was_cut_short());
+  CHECK_FALSE(finder.is_incomplete());
   CHECK_FALSE(finder.confirm(found.front(), false));
-  CHECK(finder.was_cut_short());
+  CHECK(finder.is_incomplete());
   for (const DetectionPass pass : detection_passes(true)) {
     std::vector<FoundFace> faces;
     StageTimings timings;
@@ -124,10 +124,10 @@ TEST_CASE("ends the search when the budget is used up") {
   Image unlimited(photo, Budget(1e9));
   Finder second(default_engine(), unlimited, options);
   CHECK(second.confirm(found.front(), false));
-  CHECK_FALSE(second.was_cut_short());
+  CHECK_FALSE(second.is_incomplete());
 }
 
-TEST_CASE("reports in the analysis that the search timed out") {
+TEST_CASE("reports no timeout without a limit, and throws if decoding exceeds the limit") {
   AnalyseOptions options;
   options.min_det_score = 0.7f;
   CHECK_FALSE(analyse(default_engine(), sample(1), options).coverage.timed_out);

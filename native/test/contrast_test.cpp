@@ -27,7 +27,7 @@ double mean_grey(const cv::Mat& bgr) {
   return cv::mean(grey)[0];
 }
 
-// Returns every grey level from `min` to `max`.
+// Draws every grey level from `min` to `max`.
 cv::Mat ramp(int min, int max) {
   cv::Mat ramp(40, max - min + 1, CV_8UC3);
   for (int x = 0; x < ramp.cols; ++x) ramp.col(x).setTo(cv::Scalar::all(min + x));

@@ -58,7 +58,7 @@ struct ScanFile {
   ByteVector file;
 };
 
-// The complete file must be decoded, and one that lacks a scan rejected.
+// A complete file must be decoded, and a file without one of its scans rejected.
 std::vector<ScanFile> scan_files() {
   const cv::Mat drawn = grain(48, 40, CV_8UC3);
   cv::Mat grey;

@@ -212,7 +212,7 @@ TEST_CASE("rotates an image of any format upright from every orientation") {
 }
 
 TEST_CASE("maps pixels of a reduced decode to their place, whatever the size and the orientation") {
-  // libjpeg rounds the reduced size up. With these sizes, up to seven eighths of a pixel are
+  // libjpeg rounds the reduced size up. With these sizes, up to three quarters of a pixel are
   // outside the image; the orientation determines on which side.
   for (const cv::Size size : {cv::Size(401, 203), cv::Size(403, 206), cv::Size(407, 200)}) {
     // A dark spot on white, away from the centre.

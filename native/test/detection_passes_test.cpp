@@ -48,8 +48,8 @@ Box middle_of(int size) {
 TEST_SUITE_BEGIN("detection_passes");
 
 TEST_CASE(
-    "uses the detector runs of all passes for an image without a face, at most the limit for "
-    "noise") {
+    "runs every pass of the fallback on an image without a face, and at most the maximum number of "
+    "detector runs on noise") {
   struct Case {
     cv::Size size;
     int runs;
@@ -78,7 +78,7 @@ TEST_CASE("detects nothing after the maximum number of runs") {
   for (int i = 0; i < kMaxDetectorRuns; ++i)
     CHECK_FALSE(finder.detect(default_engine().detector, image, 0.7f).empty());
   CHECK(finder.detect(default_engine().detector, image, 0.7f).empty());
-  CHECK(finder.was_cut_short());
+  CHECK(finder.is_incomplete());
   CHECK(search.fall_back().empty());
   CHECK_FALSE(finder.verify({.box = middle_of(300), .score = 1}, 0, false));
   CHECK(finder.detector_runs() == kMaxDetectorRuns);
@@ -105,11 +105,11 @@ TEST_CASE(
   Finder& finder = search.finder;
   const auto detections = search.detect();
   for (int i = 0; i < kMaxRunsToConfirm; ++i) finder.detect(default_engine().detector, image, 1);
-  CHECK_FALSE(finder.was_cut_short());
+  CHECK_FALSE(finder.is_incomplete());
   CHECK(finder.confirm(detections.front(), true));  // by its landmarks
-  CHECK_FALSE(finder.was_cut_short());
+  CHECK_FALSE(finder.is_incomplete());
   CHECK_FALSE(finder.confirm({.box = {2, 2, 120, 120}, .score = 0.9f}, true));
-  CHECK(finder.was_cut_short());
+  CHECK(finder.is_incomplete());
 }
 
 TEST_CASE("confirms a face in the same way, whatever was confirmed before") {
@@ -176,7 +176,7 @@ TEST_CASE("verify() rejects a detection without a face, and a face with the wron
   CHECK_FALSE(nothing.finder.verify({.box = middle_of(500), .score = 1}, 0, false));
 }
 
-TEST_CASE("lists each of two people cheek to cheek once") {
+TEST_CASE("lists no face twice if three people are cheek to cheek") {
   constexpr int kSide = 200, kStep = 110;
   for (int number = 1; number <= 6; ++number) {
     for (const float degrees : {0.0f, 15.0f}) {

@@ -275,7 +275,7 @@ TEST_CASE("decodes one row of the outputs to one box at the right place") {
   };
   const Numbers grown = {0.25f, -0.5f, std::log(1.5f), std::log(2.0f)};
   const Numbers ones = {1, 1, 1, 1}, face = {0, 0, 10, 20};
-  const float sevenths = 7.0f / 8;
+  const float seven_eighths = 7.0f / 8;
   // The input of RFB is 320 x 240: the third grid has 10 x 8 cells with two priors; the last has 5
   // x 4 with three.
   Case cases[] = {
@@ -295,12 +295,13 @@ TEST_CASE("decodes one row of the outputs to one box at the right place") {
       {"yunet: stride 16", yunet(1, 6 + 2, grown), {24, -8, 24, 32}},
       {"yunet: stride 32", yunet(2, 3 + 2, grown), {48, -16, 48, 64}},
 
-      {"blazeface: the first", blaze(0, face), around(4, 4), sevenths},
-      {"blazeface: the next cell", blaze(2, {0, 0, 20, 10}), around(12, 4), sevenths},
-      {"blazeface: the last of the first grid", blaze(191, face), around(92, 60), sevenths},
-      {"blazeface: the second grid's next row", blaze(192 + 36, face), around(8, 24), sevenths},
-      {"blazeface: the last one", blaze(335, face), around(88, 56), sevenths},
-      {"blazeface: moved by pixels", blaze(0, {30, 20, 10, 20}), around(34, 24), sevenths},
+      {"blazeface: the first", blaze(0, face), around(4, 4), seven_eighths},
+      {"blazeface: the next cell", blaze(2, {0, 0, 20, 10}), around(12, 4), seven_eighths},
+      {"blazeface: the last of the first grid", blaze(191, face), around(92, 60), seven_eighths},
+      {"blazeface: the second grid's next row", blaze(192 + 36, face), around(8, 24),
+       seven_eighths},
+      {"blazeface: the last one", blaze(335, face), around(88, 56), seven_eighths},
+      {"blazeface: moved by pixels", blaze(0, {30, 20, 10, 20}), around(34, 24), seven_eighths},
 
       {"scrfd: the first", scrfd(0, 0, {1, 2, 3, 4}), {-8, -16, 32, 48}, 0.75f},
       {"scrfd: the last of the first grid", scrfd(0, 191, ones), {80, 48, 16, 16}, 0.75f},
@@ -346,7 +347,7 @@ TEST_CASE("decodes one row of the outputs to one box at the right place") {
 }
 
 TEST_CASE("returns no face for invalid numbers") {
-  // 449 is the minimum integer whose exponential, with RetinaFace's variance, overflows a float.
+  // The exponential of 449 times RetinaFace's variance overflows a float.
   constexpr std::array kHostile = {kNan, kInfinity, -kInfinity, 1e38f, -1e38f, 449.0f, -449.0f};
   struct Case {
     const char* family;

@@ -122,7 +122,7 @@ TEST_CASE("counts each omitted face once, and does not count fewer at a lower mi
   CHECK(all.faces_omitted >= confident.faces_omitted);
 }
 
-TEST_CASE("finds rotated faces beside an upright one in a further search, and no known face") {
+TEST_CASE("finds rotated faces next to an upright one in a further search, and no known face") {
   const AnalyseOptions options = options_of(AccuracyMode::kFast);
   int missed = 0, added = 0;
   for (const int rotated : {2, 4, 6}) {
@@ -179,7 +179,7 @@ TEST_CASE("returns similar embeddings for the same faces in a large and in a rot
   }
 }
 
-TEST_CASE("scales the minimum face size with the image, and never reports a smaller one") {
+TEST_CASE("scales the minimum face size with the image, and reports at least 14 pixels") {
   const auto smallest = [](int width, int height) {
     return analysed(gradient(width, height), options_of(AccuracyMode::kFast))
         .min_detectable_face_px();

@@ -49,7 +49,7 @@ float live(float logit) { return std::exp(logit) / (std::exp(logit) + 2); }
 constexpr float kGain = 0.01f;
 constexpr int kSize = 16;
 
-// Returns a pack with only liveness nets of these scales.
+// A pack with only liveness nets, of these scales.
 class LivePack {
  public:
   explicit LivePack(const std::vector<float>& scales, const TinyNet& net = net_of(kSize, kGain),
@@ -115,7 +115,7 @@ TEST_CASE("computes the score as the softmax of the second logit, from the pixel
   const LivePack pack({2});
   const Liveness liveness(pack.pack());
   Image image(half_white());
-  // Columns 60 to 100 and 150 to 190; then one centred on the border.
+  // The crops show columns 50 to 90, 150 to 190, and 79.5 to 119.5 across the border.
   const Box white{.x = 60, .y = 80, .width = 20, .height = 20};
   const Box black{.x = 160, .y = 80, .width = 20, .height = 20};
   const Box both{.x = 89.5f, .y = 80, .width = 20, .height = 20};

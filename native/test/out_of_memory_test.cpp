@@ -26,7 +26,8 @@ bool must_fail(size_t bytes) {
 
 }  // namespace
 
-// The functions below replace those that the libraries call, and call a sanitizer's or glibc's.
+// The functions below replace those that the libraries call, and call those of a sanitizer or of
+// glibc.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define NEXT(name) __interceptor_##name
 #else

@@ -17,7 +17,7 @@
 namespace facematch::testing {
 namespace {
 
-// Similarity between those of the non-mated and of the mated pairs on these photos.
+// Similarity that separates the mated from the non-mated pairs of these photos.
 constexpr float kSamePerson = 0.45f;
 
 // The default pack with another human check: the score of a face is about its cosine with `human`,
@@ -33,7 +33,7 @@ class CheckedPack {
       bytes.push_back(static_cast<uint8_t>(static_cast<int8_t>(std::lround(number / scale))));
     }
     write_file(folder_.path() / "human.i8", bytes);
-    // The path is outside the pack's directory, which a manifest may not contain.
+    // A manifest may not contain this path, because it is outside the pack's directory.
     Pack pack = read_pack(default_pack());
     pack.human = {
         .score = {.file = std::filesystem::relative(folder_.path(), default_pack()) / "human.i8",
@@ -143,8 +143,8 @@ TEST_CASE(
 
 namespace {
 
-// Makes each pixel black or white and diffuses its error to the following ones (Floyd and Steinberg
-// 1976).
+// Makes each pixel black or white and diffuses its error to the following pixels (Floyd and
+// Steinberg 1976).
 cv::Mat dithered(const cv::Mat& bgr) {
   cv::Mat grey, out(bgr.size(), CV_8UC3);
   cv::cvtColor(bgr, grey, cv::COLOR_BGR2GRAY);

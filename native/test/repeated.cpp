@@ -171,7 +171,7 @@ void add_webp(std::vector<Repeated>& out) {
   out.push_back(
       at("webp, frame without an image", animated, frame, riff_chunk("ANMF", ByteVector(16))));
   out.push_back(at("webp, frame", animated, next, slice(animated, next, animated.size())));
-  // Declares all kinds of chunks in the header, because others are not read.
+  // Declares the chunks EXIF, ICCP and XMP in the header, because undeclared ones are not read.
   for (Repeated& one : out) {
     if (one.name.starts_with("webp") && position_of(one.head, "VP8X"sv) < one.head.size()) {
       one.head[20] = static_cast<uint8_t>(one.head[20] | 0x2C);

@@ -32,11 +32,11 @@ const Engine& default_engine();
 
 AnalyseOptions options_of(AccuracyMode mode = AccuracyMode::kBalance, float min_det_score = 0.7f);
 
-// Returns a square of `size` pixels with the largest face of a sample in its centre. The square is
-// `sides` times as high as the face's box.
+// Returns a square of `size` pixels with the best face of a sample, by detection score, in its
+// centre. The square is `sides` times as high as the face's box.
 cv::Mat portrait(int number, int size, float sides = 2.5f);
 
-// Returns all numbers of an analysis except the times.
+// Returns the image's numbers and those of each face, without the human, occlusion and live scores.
 std::vector<float> numbers(const Analysis& analysis);
 
 // A folder for one test, removed with its contents at the end.

@@ -66,7 +66,7 @@ TEST_CASE("drops new connections, keeps queued ones, and resets none") {
   const int late = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
   opened.push_back(late);
   CHECK(connect(late, any, size) == -1);
-  // The connection is neither open nor refused; on loopback, connect() would return either at once.
+  // The connection is neither open nor refused; on loopback, connect() would report either at once.
   int state = -1;
   size = sizeof state;
   REQUIRE(getsockopt(late, SOL_SOCKET, SO_ERROR, &state, &size) == 0);

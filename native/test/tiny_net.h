@@ -9,7 +9,7 @@ namespace facematch::testing {
 // How an output is computed from the input and its mean.
 enum class TinyKind {
   kAdd,    // numbers + gain * mean, as floats
-  kCast,   // the same as `type`
+  kCast,   // the same, cast to `type`
   kWhere,  // positions of the input's numbers that are not 0, as floats
   kCells,  // rows, one for each cell of `stride` pixels: the cell's mean times `numbers`
 };

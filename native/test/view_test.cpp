@@ -21,8 +21,8 @@ cv::Mat map_of(int width, int height) {
   return map;
 }
 
-// Returns the maximum distance between the position that a pixel encodes and the one that the view
-// computes. Ignores pixels of a border or blended with it.
+// Returns the maximum distance between the position that a pixel encodes and its position by the
+// view's transform. Ignores pixels of a border or blended with it.
 double largest_error(const View& view) {
   double largest = 0;
   int seen = 0;

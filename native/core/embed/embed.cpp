@@ -10,11 +10,11 @@
 namespace facematch {
 namespace {
 
-// A chip shows about the longer side of the box. With fewer source pixels per chip pixel,
-// embeddings begin to differ from those of the full image.
+// A chip is about as wide as the longer side of the box. With fewer source pixels per chip pixel
+// than this, embeddings begin to differ from those of the full image.
 constexpr float kPixelsPerChipPixel = 1.2f;
 
-// Below this squared length, the reciprocal of the length overflows a float.
+// Shorter vectors become zero, before the reciprocal of the length can overflow a float.
 constexpr double kMinSquare = 1e-70;
 
 void normalise(Embedding& vector) {

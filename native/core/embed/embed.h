@@ -16,7 +16,7 @@ class Embedder {
   // template.
   Similarity align(const Landmarks& landmarks) const;
 
-  // Returns the face chip, CV_8UC3, upright.
+  // Writes the upright face chip (CV_8UC3) to `out`.
   void chip(const View& view, const Similarity& alignment, cv::Mat& out) const;
 
   // `mirror`: averages the embeddings of the chip and of its mirror image. Throws Error

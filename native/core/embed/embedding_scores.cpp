@@ -27,8 +27,8 @@ std::vector<std::int8_t> read_signed_bytes(const Pack& pack, const std::string& 
   return {bytes.begin(), bytes.end() - 1};
 }
 
-// Number of fractional bits of an embedding's numbers as 16-bit integers. A sum of products is at
-// most 2^14 times the length of a row. That length is at most 127 * 64 for the maximum number of
+// Number of fractional bits when an embedding's numbers are 16-bit integers. A sum of products is
+// at most 2^14 times the length of a row. That length is at most 128 * 64 for the maximum of 4096
 // dimensions, so the sum fits in 32 bits.
 constexpr int kEmbeddingBits = 14;
 

@@ -21,7 +21,7 @@ class Cohort {
   explicit Cohort(const Pack& pack);
 
   // Returns the cohort score: the mean of the highest cosines with the centres, times the
-  // manifest's weight. Every CPU returns the same. `portable`: does not use AVX2.
+  // manifest's weight. The score is the same on every CPU. `portable`: does not use AVX2.
   float score(std::span<const float> embedding, bool portable = false) const;
 
  private:

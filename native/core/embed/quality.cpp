@@ -9,7 +9,7 @@ namespace {
 
 constexpr int kPoints = static_cast<int>(kHead.size());
 
-// The least-squares solver for the camera. It is constant, because the head's points are.
+// Returns the least-squares solver for the camera. It is constant, because the head's points are.
 cv::Matx<float, 4, kPoints> solve_for_camera() {
   cv::Matx<float, kPoints, 4> model;
   for (int row = 0; row < kPoints; ++row) {
@@ -70,7 +70,7 @@ struct Axes {
 };
 
 Axes axes_of(const Points68& points) {
-  // Returns the columns of the affine camera by least squares: [x y] = [X Y Z 1] * camera.
+  // Fits the affine camera by least squares: [x y] = [X Y Z 1] * camera.
   static const cv::Matx<float, 4, kPoints> solver = solve_for_camera();
   cv::Matx<float, kPoints, 2> seen;
   for (int row = 0; row < kPoints; ++row) {

@@ -9,7 +9,7 @@
 
 namespace facematch {
 
-// CMake generates families.inc with one line for each file of families/.
+// CMake generates families.inc with one line for each .cpp file of families/.
 #define FACEMATCH_FAMILY(name)        \
   namespace families::name {          \
   extern const DetectorFamily family; \
@@ -25,8 +25,8 @@ constexpr size_t kMaxCandidates = 512;
 
 // Minimum side in pixels; smaller faces cannot be compared.
 constexpr float kMinSide = 4;
-// Minimum share of each side that must be visible: the box of a close-up may extend beyond the
-// image.
+// A side of a box is at most the image's longer side divided by this: the box of a close-up may
+// extend beyond the image.
 constexpr float kMinVisible = 0.5f;
 
 // Quantised nets may return scores slightly above 1; larger numbers are invalid.

@@ -19,7 +19,7 @@ namespace {
 constexpr int kOverview = 480;
 constexpr int kDetail = 1600;
 
-// Below this longer side of the image, small tiles show no more detail than the large ones.
+// Minimum longer side in pixels of an image that is also searched in small tiles.
 constexpr int kMinForSmallTiles = 900;
 
 // In degrees. If several faces are found and all have a larger roll, the image is probably rotated.
@@ -32,8 +32,8 @@ bool has_close_detector(const Finder& finder) { return finder.engine().close_det
 // Rotation is common and costs three detector runs. The close detector costs two runs, together
 // less than one run of the main detector. It also finds faces that are dark, pale or upside down,
 // but their chips must be enhanced or rotated, so it runs after those passes. If a pack has no
-// close detector, the main detector searches eight padded views. Tiles cost 29 runs and find false
-// faces in foliage.
+// close detector, the main detector searches eight padded views. Tiles cost at least 29 runs and
+// find false faces in foliage.
 constexpr std::array kPasses = {DetectionPass::kWhole,      DetectionPass::kRotated,
                                 DetectionPass::kEnhanced,   DetectionPass::kPadded,
                                 DetectionPass::kLargeTiles, DetectionPass::kSmallTiles};
@@ -117,7 +117,7 @@ void order_found(std::vector<Found>& found, DetectionOf detection_of) {
 
 // Runs a pass of the fallback: detects in each view and verifies in close-ups.
 void find_in_views(DetectionPass pass, Finder& finder, std::vector<FoundFace>& faces) {
-  if (finder.cut_short()) return;
+  if (finder.timed_out()) return;
   const bool close = pass == DetectionPass::kPadded && has_close_detector(finder);
   const Engine& engine = finder.engine();
   const Detector& detector = close ? *engine.close_detector : engine.detector;
@@ -130,7 +130,7 @@ void find_in_views(DetectionPass pass, Finder& finder, std::vector<FoundFace>& f
   if (pass == DetectionPass::kRotated)
     mark_rotations_searched(finder, hints ? kHintSide : kConfidentSide);
   for (const Proposal& proposal : proposals) {
-    if (finder.cut_short()) break;
+    if (finder.timed_out()) break;
     const auto& [detection, roll] = proposal;
     std::optional<FoundFace> seen;
     auto face = close ? finder.verify_close(detection)
@@ -142,7 +142,7 @@ void find_in_views(DetectionPass pass, Finder& finder, std::vector<FoundFace>& f
       unstable.push_back({proposal, std::move(*seen)});
     }
   }
-  // Several views may show the same face, even in different rotations. Keeps the one with the most
+  // Several views may show the same face, even in different rotations. Keeps the face with the most
   // stable landmarks.
   keep_one_of_each(faces, [](const FoundFace& face) {
     return face.instability.value_or(std::numeric_limits<float>::infinity());

@@ -1,5 +1,6 @@
 // The detection passes over an image, and how their detections are checked. The first pass finds
-// nearly every face; the others, the fallback, are for images without an upright face in the first.
+// nearly every face. The other passes are the fallback for images in which the first pass finds no
+// upright face.
 #pragma once
 
 #include <span>

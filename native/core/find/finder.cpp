@@ -13,10 +13,10 @@ namespace {
 // The counts below are of people in the sample photos (turned, dark, cropped, tiny, and in rotated
 // group photos) and of faces in 321 development photos.
 
-// Sides of the close-ups in pixels. The detector works best if the face takes half the side of the
+// Sides of the close-ups in pixels. The detector works best if the face fills half the side of the
 // close-up. For landmarks, the close-up must be twice as large as the net's crop. With these sides
-// 87 of 96 people are found. With close-ups of 160 and 320 pixels, 89 and 90 are found; with small
-// ones of 96 and 192 pixels, 87 and 88.
+// 87 of 96 people are found. With a kCloseup of 160 or 320, 89 or 90 are found; with a
+// kSmallCloseup of 96 or 192, 87 or 88.
 constexpr int kCloseup = 240;
 constexpr int kSmallCloseup = 128;  // also BlazeFace's frame
 
@@ -46,13 +46,13 @@ bool plausible_upright(const Points68& points, const Box& box, float degrees,
 
 }  // namespace
 
-bool Finder::cut_short() {
-  cut_short_ = cut_short_ || image_.budget().spent();
-  return cut_short_;
+bool Finder::timed_out() {
+  timed_out_ = timed_out_ || image_.budget().spent();
+  return timed_out_;
 }
 
 std::vector<Detection> Finder::detect(const Detector& detector, const View& view, float min_score) {
-  if (cut_short()) return {};
+  if (timed_out()) return {};
   if (detector_runs_ >= kMaxDetectorRuns) {
     runs_used_up_ = true;
     return {};
@@ -63,8 +63,8 @@ std::vector<Detection> Finder::detect(const Detector& detector, const View& view
 
 std::optional<Detection> Finder::redetect(const Detector& detector, const View& view,
                                           const Box& expected) {
-  // Returns the detection with the largest overlap. If two people are cheek to cheek, the one with
-  // the highest score may be the neighbour's.
+  // Returns the detection with the largest overlap. If two people are cheek to cheek, the detection
+  // with the highest score may be the neighbour's.
   std::optional<Detection> closest;
   float max_iou = kMinIou;
   for (const Detection& seen : detect(detector, view, detector.spec().second_look_score)) {
@@ -96,15 +96,14 @@ float Finder::measure(const View& view, const FoundFace& face,
   return instability(engine_.landmarker, view, face.detection.box, face.points, perturbations);
 }
 
-// A test for a face of the first detection pass. The tests run in order of cost until one accepts
-// the face. The costs are the runs of the landmark net and the maximum number of runs of a
-// detector.
+// A test for a face of the first detection pass. The tests of kTests run in order until one accepts
+// the face. Costs are approximate: runs of the landmark net, and of a detector.
 struct Finder::Test {
   bool (Finder::*accepts)(FoundFace& face);
   int landmark_runs;
   int detector_runs;
-  // Used only if no face of the image is known to be upright, because rotated faces are rare next
-  // to upright ones.
+  // Skips the test if a face of the image is known to be upright, because rotated faces are rare
+  // next to upright ones.
   bool skip_beside_upright;
   bool detects_upright;
 };
@@ -119,7 +118,7 @@ const std::array<Finder::Test, 5> Finder::kTests = {{
 }};
 
 std::optional<Confirmed> Finder::confirm(const Detection& detection, bool beside_upright) {
-  if (cut_short()) return std::nullopt;
+  if (timed_out()) return std::nullopt;
   FoundFace face;
   face.detection = detection;
   const bool refine = options_.refine_landmarks || options_.accuracy_mode == AccuracyMode::kBalance;
@@ -179,7 +178,7 @@ void Finder::predict_landmarks_again(FoundFace& face, float roll) {
 }
 
 // Tries the rolls with the most stable landmarks. An upright face keeps its box and score; a
-// rotated one gets new ones.
+// rotated face gets those of the close-up.
 bool Finder::has_likely_roll(FoundFace& face) {
   const Detection detection = face.detection;
   const View small = closeup(image_, detection.box, 0, kSmallCloseup);

@@ -26,8 +26,8 @@ struct FoundFace {
   Face face;            // set by alignment and embedding
 };
 
-// A face of the first pass, and whether the test that accepted it distinguishes upright faces from
-// others.
+// A face of the first pass, and whether the test that accepted it also proves that the face is
+// upright.
 struct Confirmed {
   FoundFace face;
   bool upright = false;
@@ -37,8 +37,8 @@ struct Confirmed {
 // mistakes noise for them.
 constexpr float kMinFaceSide = 14;
 
-// Maximum number of detector runs per image. After kMaxRunsToConfirm runs, faces of the first pass
-// that the detector would have to confirm are dropped. The remaining runs are reserved for the
+// Maximum number of detector runs of a finder. After kMaxRunsToConfirm runs, faces of the first
+// pass that the detector would have to confirm are dropped. The remaining runs are reserved for the
 // following passes.
 constexpr int kMaxDetectorRuns = 480;
 constexpr int kMaxRunsToConfirm = 240;
@@ -66,8 +66,9 @@ class Finder {
   std::optional<FoundFace> verify(const Detection& detection, float roll, bool contrast_stretched,
                                   std::optional<FoundFace>* unstable = nullptr);
 
-  // Does the same with the close detector, for a face that it found. Such faces are turned, covered
-  // or blurred, so their landmarks may be less stable. The engine must have a close detector.
+  // Detects a face of the close detector again, unrotated, and requires stable landmarks. Such
+  // faces are turned, covered or blurred, so the limit is less strict. The engine must have a close
+  // detector.
   std::optional<FoundFace> verify_close(const Detection& detection);
 
   const Engine& engine() const { return engine_; }
@@ -80,12 +81,12 @@ class Finder {
   // pixels. `quarters`: their rotation, in clockwise steps of 90 degrees. Does nothing if the
   // budget was used up.
   void searched(size_t quarters, float side) {
-    if (!cut_short()) coverage_.searched(quarters, side);
+    if (!timed_out()) coverage_.searched(quarters, side);
   }
   // Returns the union of the coverage of all passes of this finder.
   Coverage coverage() const {
     Coverage coverage = coverage_;
-    coverage.timed_out = was_cut_short();
+    coverage.timed_out = is_incomplete();
     return coverage;
   }
 
@@ -94,10 +95,10 @@ class Finder {
   const std::vector<Detection>& candidates() const { return candidates_; }
 
   // Returns true if the budget is used up, which ends the search.
-  bool cut_short();
-  // Returns true if cut_short() has returned true, or a face was dropped because the detector runs
-  // were used up.
-  bool was_cut_short() const { return cut_short_ || runs_used_up_; }
+  bool timed_out();
+  // Returns true if timed_out() has returned true, or if more detector runs were needed than
+  // allowed.
+  bool is_incomplete() const { return timed_out_ || runs_used_up_; }
 
  private:
   struct Test;
@@ -122,7 +123,7 @@ class Finder {
   const Engine& engine_;
   Image& image_;
   const AnalyseOptions& options_;
-  bool cut_short_ = false;
+  bool timed_out_ = false;
   bool runs_used_up_ = false;
   int detector_runs_ = 0;
   Coverage coverage_;

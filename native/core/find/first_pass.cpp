@@ -21,7 +21,7 @@ constexpr float kSmallFaceSide = 13;
 constexpr float kMaxScaleStep = 2;  // maximum step of the scale
 constexpr int kMaxSide = 1600;      // maximum longer side of the searched image, pixels
 
-// Rotated faces are searched for next to upright ones only if the upright ones cover a smaller
+// Rotated faces are searched for next to upright ones only if the upright ones cover at most this
 // share of the image, as on a scanned page. This search costs 8 of 55 ms for a 12-megapixel photo
 // with a face of 8 %. With a limit of 0.1, most portraits would cost as much.
 constexpr float kMaxCoverage = 0.02f;
@@ -88,7 +88,7 @@ void search_finer(Finder& finder, float scale, float decoded, std::vector<FoundF
   // Begins at the scale of the pixels that are already decoded.
   float next = std::clamp(decoded, scale, std::min(kMaxScaleStep * scale, max_scale));
   for (size_t known = 0; smallest_of(std::span(faces).subspan(known)) * scale < kSmallFaceSide;) {
-    if (scale >= max_scale || finder.cut_short()) return;
+    if (scale >= max_scale || finder.timed_out()) return;
     known = faces.size();
     const View view = image.shrink_whole(static_cast<int>(std::ceil(next * longer)));
     const auto proposals =
@@ -120,7 +120,7 @@ float best_score_at(const Box& box, const std::vector<Proposal>& proposals) {
   return best;
 }
 
-// Returns possible rotated faces next to upright ones.
+// Returns hints for rotated faces next to upright ones.
 std::vector<Hint> rotated_hints(Finder& finder, const View& whole,
                                 const std::vector<Detection>& confident) {
   const Image& image = finder.image();
@@ -139,8 +139,7 @@ std::vector<Hint> rotated_hints(Finder& finder, const View& whole,
   return hints;
 }
 
-// Returns the confirmed detections. Without the fallback rotated faces are dropped, because they
-// cannot be compared unrotated.
+// Returns the confirmed detections. Without the fallback, rotated faces are dropped.
 std::vector<FoundFace> confirm_all(Finder& finder, const std::vector<Detection>& detections,
                                    bool beside_upright) {
   std::vector<FoundFace> faces;
@@ -162,7 +161,7 @@ void find_in_whole(Finder& finder, std::vector<FoundFace>& faces, StageTimings& 
   const bool complete = fallback && is_large(image);
   const float min_det_score = finder.engine().pack.min_det_score;
   const float scale = scale_in_frame(finder, 0);
-  // A later search may decode a finer copy.
+  // Kept, because a later search may decode a finer copy.
   const View whole = image.whole();
   std::vector<Detection> confident;
   std::vector<Proposal> small, rotated;
@@ -200,7 +199,7 @@ void find_in_whole(Finder& finder, std::vector<FoundFace>& faces, StageTimings& 
     // The largest face comes first: if it is upright, the others are not tried in other rotations.
     for (FoundFace& face : confirm_all(finder, confident, false)) faces.push_back(std::move(face));
     restore_first_landmarks(faces);
-    // If two faces are cheek to cheek, a box between them may get the landmarks of one of them.
+    // If two faces are cheek to cheek, a box between them may have the landmarks of one of them.
     // Keeps the box whose centre is nearest to the landmarks.
     keep_one_of_each(faces, off_centre);
     finder.searched(0, (complete ? kHintSide : kConfidentSide) / scale);

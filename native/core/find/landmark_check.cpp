@@ -15,8 +15,8 @@ struct Range {
   bool contains(float value) const { return value >= min && value <= max; }  // false for NaN
 };
 
-// Limits as shares of the longer side of the box. They admit profiles, faces cut off by the frame,
-// and every pose that the detector finds.
+// Limits, as shares of the box's longer side unless a comment says otherwise. They admit profiles,
+// faces cut off by the image's edge, and every pose that the detector finds.
 constexpr Range kEyeDistance = {0.12f, 0.7f};
 constexpr Range kEyesToMouth = {0.15f, 0.7f};
 constexpr float kMaxShift = 0.25f;      // of the mouth's centre from that of the eyes, sideways

@@ -12,8 +12,8 @@ namespace facematch {
 // position, rotation and scale, as a share of the template's distance from eyes to mouth.
 float template_error(const Landmarks& landmarks, std::span<const Point> template_points);
 
-// Checks the layout: order and proportions of the points, template_error() and their position in
-// the box. `landmarks` and `box` are in pixels of a view in which the face is upright;
+// Checks the layout: order and proportions of the points, their position in the box, and
+// template_error(). `landmarks` and `box` are in pixels of a view in which the face is upright;
 // `template_points` are those of the embedder.
 bool plausible(const Landmarks& landmarks, const Box& box, std::span<const Point> template_points);
 
@@ -35,7 +35,7 @@ std::span<const Perturbation> thorough_perturbations();
 
 // Returns the distance of `points`, predicted in `view` for a face in `box`, from the points of the
 // perturbed crops. It is the root mean square over brows, nose, eyes and mouth, as a share of the
-// crop's side. The geometric mean over the perturbations keeps a single failure from deciding.
+// crop's side. The geometric mean over the perturbations limits the effect of a single failure.
 float instability(const Landmarker& landmarker, const View& view, const Box& box,
                   const Points68& points, std::span<const Perturbation> perturbations);
 

@@ -10,12 +10,12 @@
 namespace facematch {
 namespace {
 
-// Lower than a pack's min_det_score, because Finder::verify() checks each proposal.
+// May be lower than a pack's min_det_score, because Finder::verify() checks each proposal.
 constexpr float kProposalScore = 0.5f;
 constexpr size_t kMaxProposals = 2 * kMaxFaces;  // per pass, best first
 constexpr float kSameBox = 0.4f;                 // intersection over union
 
-// Side of an enlarged hint in pixels; the face takes half of it. Twelve hints fit into a frame of
+// Side of an enlarged hint in pixels; the face fills half of it. Twelve hints fit into a frame of
 // 320 x 240.
 constexpr int kSlot = 80;
 
@@ -108,7 +108,7 @@ void verify_new(Finder& finder, const std::vector<Proposal>& proposals, FoundBy 
   }
   decode_parts_for(finder, detections);
   for (const Proposal& proposal : unknown) {
-    if (finder.cut_short()) return;
+    if (finder.timed_out()) return;
     if (is_known(faces, proposal.detection.box)) continue;
     std::optional<FoundFace> seen;
     auto face = finder.verify(proposal.detection, proposal.roll, false, &seen);

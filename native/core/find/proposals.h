@@ -8,16 +8,16 @@
 
 namespace facematch {
 
-// Longer side in pixels above which one frame shows too little detail of the whole image, so that
-// finer searches always follow.
+// Longer side in pixels above which one frame shows too little detail of the whole image. Hints are
+// then enlarged.
 constexpr int kLarge = 1400;
 inline bool is_large(const Image& image) {
   return std::max(image.width(), image.height()) > kLarge;
 }
 
 // Minimum longer side of a face in the detector's frame, in pixels, for a confident detection and
-// for a hint. The rows "beside a larger one" of bench/hard-images.mjs report how many faces of each
-// side are found.
+// for a hint. bench/hard-images.mjs reports how many faces of each side are found ("beside a larger
+// one").
 constexpr float kConfidentSide = 18;
 constexpr float kHintSide = 12;
 
@@ -31,11 +31,12 @@ void mark_rotations_searched(Finder& finder, float side_in_frame);
 
 struct Proposal {
   Detection detection;
-  float roll;  // of an upright face in the view, degrees
+  float roll;  // in the image, of a face that is upright in the view; degrees
 };
 
 // Minimum score of a hint. With 0.05, scanned pages with small faces take twice the time, for one
-// more face of 72, and two more of 96 on pages of a video call. With 0.2, two and one are missed.
+// more face of 72. Pages of a video call show two more of 96. With 0.2, two of the 72 and one of
+// the 96 are missed.
 constexpr float kHintScore = 0.1f;
 
 // Minimum score of a candidate, just above the detector's score for a plain surface. In the upright
@@ -59,7 +60,7 @@ std::vector<Proposal> proposals_of(Finder& finder, const Detector& detector,
                                    const View* pixels = nullptr);
 
 // Verifies the proposals that are not known yet and appends the faces. Next to a known or verified
-// face, faces with the same roll may have unstable landmarks.
+// face, faces with about the same roll may have unstable landmarks.
 void verify_new(Finder& finder, const std::vector<Proposal>& proposals, FoundBy found_by,
                 std::vector<FoundFace>& faces);
 

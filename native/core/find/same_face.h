@@ -7,7 +7,8 @@
 
 namespace facematch {
 
-// Returns the distance of a face's landmarks from the centre of its box, in sides of the box.
+// Returns the distance from the mean of a face's landmarks to the centre of its box, in sides of
+// the box.
 float off_centre(const FoundFace& face);
 
 // Returns true if two faces have their landmarks in the same place. Landmarks of two people are

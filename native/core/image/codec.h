@@ -1,7 +1,7 @@
 // The three decoders behind decode(). Each reads the header, calls check_dimensions, then decodes
-// into `bgr` in the orientation of the file and checks the budget every few rows; decode() rotates
-// the result upright. Each throws Error kImageDimensions, kImageDecodeFailed, kImageTooComplex or
-// kInternalError (no memory), and Cancelled; the JPEG decoder also kUnsupportedImageFormat.
+// into `bgr` in the orientation of the file and checks the budget regularly; decode() rotates the
+// result upright. Each throws Cancelled, or Error kImageDimensions, kImageDecodeFailed,
+// kImageTooComplex, kUnsupportedImageFormat (colours, kind of JPEG) or kInternalError (no memory).
 #pragma once
 
 #include <cstdint>
@@ -38,9 +38,9 @@ RawImage decode_webp(std::span<const uint8_t> bytes, const ImageLimits& limits,
 // Throws Error kImageDimensions.
 void check_dimensions(int64_t width, int64_t height, const ImageLimits& limits);
 
-// Minimum size in bytes of a buffer for which huge pages are requested. Without them, a large image
-// spends most of its time in page faults. Smaller buffers come from malloc's arenas, which are
-// reused (see engine.cpp).
+// Minimum size in bytes of a buffer for which huge pages are requested. Without them, decoding a
+// large image spends most of its time in page faults. Smaller buffers come from malloc's arenas,
+// which are reused (see engine.cpp).
 constexpr size_t kLargeBuffer = size_t{16} << 20;
 
 // Returns pixels with uninitialised values.

@@ -14,8 +14,8 @@ namespace facematch {
 namespace {
 
 // libjpeg reports progress at every row of blocks that it reads and every row of pixels that it
-// returns; the budget is checked at every 16th. A progressive file may contain thousands of scans,
-// each of which costs a pass over the whole image.
+// returns; the budget is checked at every 16th report. A progressive file may contain thousands of
+// scans, each of which costs a pass over the whole image.
 constexpr unsigned kReportsBetweenChecks = 16;
 
 // Markers of ITU-T T.81 table B.1, and of T.87.
@@ -55,9 +55,9 @@ void on_realize(j_common_ptr info) {
 
 [[noreturn]] void leave(j_common_ptr info) { std::longjmp(client_of(info).jump, 1); }
 
-// Warnings of libjpeg after which the image is still correct; docs/images.md explains why. After
-// any other warning, libjpeg fills a gap with grey or guessed pixels. Faces must not be compared on
-// those, so the file counts as damaged.
+// Warnings of libjpeg after which the image is still correct; docs/research/images.md explains why.
+// After any other warning, libjpeg fills a gap with grey or guessed pixels. Faces must not be
+// compared on those, so the file counts as damaged.
 constexpr std::array kHarmless = {JWRN_ADOBE_XFORM, JWRN_JFIF_MAJOR, JWRN_NOT_SEQUENTIAL};
 
 // Maximum number of extraneous bytes before a restart marker. Webcams are known to write up to
@@ -96,11 +96,11 @@ void on_progress(j_common_ptr info) {
   leave(info);
 }
 
-// Number of bytes passed to libjpeg at a time. It reads markers and segments, of which there may be
-// millions, without reporting progress, so the budget is also checked before each piece.
+// Number of bytes passed to libjpeg at a time. libjpeg reads markers and segments, of which there
+// may be millions, without reporting progress, so the budget is also checked before each piece.
 constexpr size_t kPiece = size_t{256} << 10;
 
-// The bytes that libjpeg has not read yet, up to the end of the file.
+// Returns the bytes that libjpeg has not read yet, up to the end of the file.
 std::span<const uint8_t> unread(const jpeg_decompress_struct& info) {
   const auto rest = static_cast<JpegClient*>(info.client_data)->walk.rest();
   const size_t given = info.src->bytes_in_buffer;
@@ -145,7 +145,7 @@ void on_skip(j_decompress_ptr info, long count) {
 void do_nothing(j_decompress_ptr) {}
 
 // Reads EXIF blocks in place. libjpeg's jpeg_save_markers keeps every block and walks through all
-// of them for each new one: a file with a hundred thousand takes half a minute.
+// of them for each new one: a file with 100,000 blocks takes half a minute.
 boolean on_app1(j_decompress_ptr info) {
   const auto block = unread(*info);
   const size_t length = block.size() < 2 ? 0 : static_cast<size_t>(block[0]) << 8 | block[1];
@@ -208,7 +208,7 @@ bool is_enlarged_twice(const jpeg_decompress_struct& info, const jpeg_component_
 // missing component is grey, a missing coefficient 0. No known encoder omits scans.
 bool has_all_scans(const jpeg_decompress_struct& info) {
   for (int c = 0; c < info.num_components; ++c) {
-    // libjpeg stores it at the component's first scan.
+    // libjpeg sets quant_table at the component's first scan.
     if (info.comp_info[c].quant_table == nullptr) return false;
     if (!info.progressive_mode) continue;
     // Lowest known bit of each coefficient; -1 if none.
@@ -308,7 +308,8 @@ bool JpegDecoder::skip_to(int row) {
   while (info_.output_scanline < end) {
     client_.budget_spent = client_.budget->spent();
     if (client_.budget_spent) return false;
-    // Each call ends with a row of blocks, because libjpeg-turbo 2.1 loses the rest of a row.
+    // Each call but the last ends with a row of blocks, because libjpeg-turbo 2.1 loses the rest of
+    // such a row.
     const JDIMENSION whole = kRowsSkipped - info_.output_scanline % kRowsSkipped;
     jpeg_skip_scanlines(&info_, std::min(whole, end - info_.output_scanline));
   }

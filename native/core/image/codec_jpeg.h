@@ -1,5 +1,4 @@
-// Declarations of libjpeg-turbo that codec_jpeg.cpp, which decodes whole images, and
-// codec_jpeg_parts.cpp share.
+// Wraps libjpeg-turbo for codec_jpeg.cpp, which decodes whole images, and codec_jpeg_parts.cpp.
 #pragma once
 
 // clang-format off
@@ -21,8 +20,8 @@ namespace facematch {
 
 // Data that libjpeg's callbacks find in client_data.
 struct JpegClient {
-  // Coefficients of a file with several scans. libjpeg keeps them until the last scan; they take as
-  // much memory as the image. They use huge pages, like new_pixels().
+  // Coefficients of a file with several scans. libjpeg keeps them until the last scan. They use
+  // huge pages, like new_pixels().
   struct Coefficients {
     jvirt_barray_ptr array;
     size_t bytes;
@@ -32,7 +31,7 @@ struct JpegClient {
       : walk(bytes, given), budget(&given) {}
 
   std::jmp_buf jump = {};
-  Walk walk;  // not yet passed to libjpeg
+  Walk walk;  // bytes not yet passed to libjpeg
   const Budget* budget;
   unsigned reports = 0;
   bool budget_spent = false;
@@ -58,8 +57,8 @@ class JpegDecoder {
   // Each step returns false when the image is damaged or the budget is used up; see failure().
   bool read_header();
 
-  // Chooses the scale for a longer side of `min_side` pixels; reads all scans of a file with
-  // several.
+  // Chooses the scale for a longer side of at least `min_side` pixels; reads all scans of a file
+  // with several.
   bool start(int min_side);
 
   // Skips columns; call it after start(). `left` and `width` are set to the columns that will be
@@ -72,7 +71,7 @@ class JpegDecoder {
   // read_header(). Throws Error kUnsupportedImageFormat.
   void read_colours();
 
-  // Reads the next rows, as many as `bgr` has, as they are stored: convert() follows.
+  // Reads the next rows, as many as `bgr` has. Call convert() afterwards.
   bool read_rows(cv::Mat& bgr);
 
   // Throws the error of Budget::stop().
@@ -85,7 +84,7 @@ class JpegDecoder {
   // Returns size and orientation of the file and, after start(), the scale; without pixels.
   RawImage facts() const;
 
-  // Returns the pixels at the chosen scale.
+  // Returns the size in pixels at the chosen scale.
   cv::Size size() const;
 
   // Returns the API's value for an unsupported kind of JPEG, or nullptr.

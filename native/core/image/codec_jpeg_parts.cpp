@@ -13,7 +13,7 @@ namespace {
 // such as 1x4, 1x2, 1x2.
 std::vector<cv::Range> rows_of(std::vector<cv::Rect> parts, int height) {
   constexpr int kRowOfBlocks = 32;
-  // Skipping fewer rows of blocks than this saves nothing.
+  // Skipping fewer rows of pixels than this saves nothing.
   constexpr int kNear = 64;
   std::sort(parts.begin(), parts.end(),
             [](const cv::Rect& a, const cv::Rect& b) { return a.y < b.y; });

@@ -23,8 +23,8 @@
 namespace facematch {
 namespace {
 
-// The budget is checked at this interval of rows, and in Walk while bytes are read. Data after the
-// last row is inflated too, up to a thousandfold. libpng reads 8 KiB of image data at a time.
+// Rows between two checks of the budget. Walk also checks the budget for each piece of 8 KiB that
+// libpng reads, because libpng inflates the data after the last row too.
 constexpr int kRowsBetweenChecks = 16;
 
 struct Source {
@@ -378,8 +378,8 @@ bool read_control(const Chunk& chunk, Frame& frame) {
 
 // Returns nothing if frames are missing or their chunks violate the specification. The first image
 // of the file is then shown (PNG specification, third edition, section 13.1). Throws Error if the
-// file is truncated, if only a checksum is wrong, or if the first frame is empty, because Chromium
-// and other decoders then show a frame.
+// file is truncated, only a checksum is wrong, or the first frame is empty. Chromium and other
+// decoders then show a frame.
 std::optional<Frame> first_frame(std::span<const uint8_t> bytes, const Budget& budget) {
   Frame frame;
   Bytes header, others;

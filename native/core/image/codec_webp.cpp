@@ -57,7 +57,7 @@ class RiffChunks {
   RiffChunks(std::span<const uint8_t> bytes, size_t missing, const Budget& budget)
       : walk_(bytes, budget), missing_(missing) {}
 
-  // Returns false at the end. Throws Error if a chunk is longer than its container.
+  // Returns false at the end. Throws Error if a chunk is longer than the rest of the file.
   bool next(RiffChunk& chunk) {
     const auto rest = walk_.rest();
     if (rest.size() < RiffChunk::kHeader) {

@@ -55,13 +55,13 @@ struct Colours {
   bool is_unsupported = false;  // a lookup table, or PQ or HLG, whose white is not the maximum
 };
 
-// Looks up code points of ITU-T H.273, as in the cICP chunk. Both members are unset if they are
-// unknown.
+// Looks up code points of ITU-T H.273, as in the cICP chunk. Both members are unset if a code point
+// is unknown.
 Colours h273_colours(int primaries, int transfer);
 
-// Reads an ICC profile (ICC.1:2022). Both members are unset for a damaged profile, or one for
-// another kind of image, because browsers ignore these. Profiles for grey images are read if
-// `allows_grey`.
+// Reads an ICC profile (ICC.1:2022). Both members are unset for a damaged profile, or a profile for
+// another kind of image, because browsers ignore such profiles. Profiles for grey images are read
+// if `allows_grey`.
 Colours read_icc_profile(std::span<const uint8_t> profile, bool allows_grey);
 
 // Returns the space if pixels must be converted from it because it is not near sRGB. Throws Error

@@ -111,7 +111,7 @@ struct ExifTransform {
   bool from_bottom = false;
 };
 
-// Returns no transform for a value that EXIF does not define.
+// Returns the identity for a value that EXIF does not define.
 ExifTransform exif_transform(int orientation) {
   constexpr std::array<ExifTransform, 9> kTransforms = {{
       {},

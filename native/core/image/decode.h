@@ -26,22 +26,22 @@ struct DecodedImage : View {
 // `min_side`: minimum longer side of the decoded image, if the file has that many pixels. A larger
 // JPEG is then decoded at 1/2 or 1/4, a very large one at 1/8. 0 decodes in full.
 //
-// Throws Error: kUnsupportedImageFormat (also for an unsupported kind of JPEG), kImageDimensions
-// (before any pixel is decoded), kImageDecodeFailed, kImageTooComplex (the budget was used up),
-// kInternalError (no memory), and Cancelled.
+// Throws Error: kUnsupportedImageFormat (also for unsupported colours or an unsupported kind of
+// JPEG), kImageDimensions (before any pixel is decoded), kImageDecodeFailed, kImageTooComplex (the
+// budget was used up), kInternalError (no memory), and Cancelled.
 DecodedImage decode(std::span<const uint8_t> bytes, const ImageLimits& limits, int min_side,
                     const Budget& budget = {});
 
 // Decodes parts of a JPEG that was decoded to `whole`, at the minimum scale at which the longer
-// side of the whole image would have `min_side` pixels. `parts` are in pixels of the full, upright
-// image; results may be a little larger. Reads the file once for all parts. Throws the same as
-// decode().
+// side of the whole image would have at least `min_side` pixels. `parts` are in pixels of the full,
+// upright image; results may be a little larger. Reads the file once for all parts. Throws the same
+// as decode().
 std::vector<View> decode_parts(std::span<const uint8_t> bytes, const DecodedImage& whole,
                                int min_side, std::span<const cv::Rect> parts,
                                const Budget& budget = {});
 
-// Returns the format by its first bytes: "jpeg", "png", "webp", the name of an unsupported format,
-// or "unknown".
+// Returns the format of a file by its first bytes: "jpeg", "png", "webp", the name of an
+// unsupported format, or "unknown".
 const char* sniff(std::span<const uint8_t> bytes);
 
 }  // namespace facematch

@@ -8,7 +8,7 @@ namespace facematch {
 
 namespace {
 
-// Returns the bytes of a value of a TIFF type; 0 for a type that is not an integer.
+// Returns the number of bytes of a value of a TIFF type; 0 for a type that is not an integer.
 size_t bytes_of(uint32_t type) {
   constexpr std::array<uint8_t, 10> kBytes = {0, 1, 0, 2, 4, 0, 1, 0, 2, 4};
   return type < kBytes.size() ? kBytes[type] : 0;
@@ -37,7 +37,7 @@ class Tiff {
     return value;
   }
 
-  // Calls `use` with the offset of each entry of IFD0 with that tag, until it returns true.
+  // Calls `use` with the offset of each entry of IFD0 with that tag, until `use` returns true.
   template <typename Use>
   void each(uint32_t tag, Use use) const {
     for (size_t entry = first_; entry < end_; entry += 12) {

@@ -23,7 +23,7 @@ float Similarity::scale() const { return std::hypot(a, b); }
 float Similarity::degrees() const { return std::atan2(b, a) * 180.0f / static_cast<float>(CV_PI); }
 
 Similarity enlarged(float factor) {
-  const float middle = (factor - 1) / 2;  // pixels that one pixel becomes
+  const float middle = (factor - 1) / 2;  // of the pixels that one pixel becomes
   return {.a = factor, .b = 0, .tx = middle, .ty = middle};
 }
 
@@ -123,9 +123,9 @@ void warp(const cv::Mat& source, const Similarity& transform, int size, cv::Mat&
   // The clamped ratio fits into an int for any transform.
   const float ratio = 1 / transform.scale();
   const int shrink = ratio > 1 ? static_cast<int>(std::min(ratio, 1e6f)) : 1;
-  // Uses only the part that the crop covers, because cv::warpAffine rejects sources of more than
-  // 32766 pixels. The margin is one pixel of the shrunk source, so that the crop's edge is not
-  // blended with the outside colour.
+  // Uses only the part that the crop covers, because cv::warpAffine rejects sources with a side
+  // above 32766 pixels. The margin is one pixel of the shrunk source, so that the crop's edge is
+  // not blended with the outside colour.
   const cv::Rect area = covered(source, transform, size, shrink);
   if (area.empty()) {
     out.create(size, size, source.type());

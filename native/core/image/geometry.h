@@ -25,8 +25,8 @@ struct Similarity {
 Similarity enlarged(float factor);
 
 // Returns the box of the face after `transform`: an upright box around its new centre, not the
-// larger one around the rotated box. Between 0 and 90 degrees, width and height change gradually
-// into one another.
+// larger one around the rotated box. Between 0 and 90 degrees, width and height are exchanged
+// gradually.
 Box moved(const Box& box, const Similarity& transform);
 
 // Returns the least-squares similarity from `from` to `to` (Umeyama 1991, without reflection).
@@ -49,9 +49,9 @@ Corners shown_by(const Similarity& crop, int size);
 // Colour of a crop outside the image. The mean colour of the crop leaves its contrast unchanged.
 enum class Outside { kBlack, kMean };
 
-// Warps `source` by `transform` into a size x size image. If it shrinks by a factor of 2 or more,
-// the source is averaged first, because bilinear sampling alone would alias. If the
-// transform is not finite, the image is black.
+// Warps `source` by `transform` into a size x size image. If `transform` shrinks by a factor of 2
+// or more, the source is averaged first, because bilinear sampling alone would alias. If
+// `transform` is not finite, the image is black.
 void warp(const cv::Mat& source, const Similarity& transform, int size, cv::Mat& out,
           Outside outside = Outside::kBlack);
 

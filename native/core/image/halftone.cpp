@@ -36,8 +36,8 @@ constexpr double kMinOwnPeak = 0.1;
 constexpr int kPeak = 2;
 constexpr int kPeakArea = (2 * kPeak + 1) * (2 * kPeak + 1);
 
-// Standard deviation of the blur in pitches. It keeps a fiftieth of the screen's amplitude, and two
-// thirds of that of a wave of four dots.
+// Standard deviation of the blur in pitches. It keeps a fiftieth of the screen's amplitude, and
+// three quarters of that of a wave as long as four dots.
 constexpr double kBlur = 0.45;
 
 // Rows and columns of the sample in which two tones are searched for.

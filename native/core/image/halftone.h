@@ -7,8 +7,8 @@
 namespace facematch {
 
 // Returns the distance between dots in pixels if at least a quarter of CV_8UC3 `bgr` is a halftone
-// print, otherwise 0. Detects dots that are at least two pixels and at most a fifth of the image
-// apart.
+// print, otherwise 0. Detects dots that are at least 2.2 pixels and at most a sixteenth of the
+// shorter side apart.
 float dot_pitch(const cv::Mat& bgr);
 
 // Returns the approximate distance between dots in pixels if CV_8UC3 `bgr` has two levels of grey

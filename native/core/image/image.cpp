@@ -42,7 +42,7 @@ Box enlarged_by(const Box& box, float times) {
 cv::Rect pixels_of(const Box& area, int width, int height) {
   const auto within = [](float value, int max) {
     if (value >= static_cast<float>(max)) return max;
-    return value > 0 ? static_cast<int>(value) : 0;  // also true for NaN
+    return value > 0 ? static_cast<int>(value) : 0;  // 0 for NaN
   };
   const cv::Point from(within(std::floor(area.x), width), within(std::floor(area.y), height));
   const cv::Point to(within(std::ceil(area.x + area.width), width),
@@ -83,13 +83,13 @@ Image::Image(cv::Mat bgr, const Budget& budget) : budget_(budget) {
 
 template <typename Decode>
 void Image::decode_in_time(Decode decode) {
-  if (bytes_.empty() || cut_short_) return;
+  if (bytes_.empty() || timed_out_) return;
   const Timer timer(decode_ms_);
   try {
     decode();  // replaces the coarser copy only when the finer one is complete
   } catch (const Error& error) {
     if (error.code != ErrorCode::kImageTooComplex) throw;
-    cut_short_ = true;
+    timed_out_ = true;
   }
 }
 

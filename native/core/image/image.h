@@ -19,7 +19,7 @@ struct Part {
   float scale = 1;
 };
 
-// Returns the area of a square crop of `size` pixels.
+// Returns the part that a square crop of `size` pixels shows.
 Part part_of(const Similarity& crop, int size);
 
 // Returns the area from which landmarks and chips of a face are cropped at any roll: a square of
@@ -47,8 +47,9 @@ class Image {
   Format format() const { return decoded_.format; }
   int orientation() const { return decoded_.orientation; }  // EXIF, 1..8
 
-  // Returns the whole image as the constructor decoded it. Shrinks a huge image if `min_side`
-  // allows it. Decodes nothing, and does not change when a finer copy is decoded.
+  // Returns the whole image as the constructor decoded it. Shrinks a huge image if the
+  // constructor's `min_side` allows it. Decodes nothing, and does not change when a finer copy is
+  // decoded.
   View whole();
 
   // Returns the whole image with a longer side of `max_side` pixels, or in its full size if
@@ -77,7 +78,7 @@ class Image {
 
   // Returns true if the budget was used up before a finer copy was complete. The coarser copy is
   // then used instead.
-  bool was_cut_short() const { return cut_short_; }
+  bool timed_out() const { return timed_out_; }
 
   // Milliseconds spent on decoding.
   const double& decode_ms() const { return decode_ms_; }
@@ -100,7 +101,7 @@ class Image {
   std::map<int, View> levels_;  // by longer side
   std::deque<View> parts_;      // finer than decoded_
   int passes_ = 0;              // through the file, for parts
-  bool cut_short_ = false;
+  bool timed_out_ = false;
   double decode_ms_ = 0;
 };
 

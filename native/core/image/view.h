@@ -45,14 +45,14 @@ View shrunk_by(const View& view, int times, const Budget& budget = {});
 // Returns the view rotated clockwise by multiples of 90 degrees.
 View rotated(const View& view, int quarters);
 
-// Returns the views rotated by `first` to three quarter turns.
+// Returns the view rotated by each number of quarter turns from `first` to 3.
 std::vector<View> rotations(const View& view, int first);
 
 // Returns the view inside a border of its mean colour. Each side of the view is `share` of the
 // padded side.
 View padded(const View& view, float share);
 
-// Returns across x across tiles that cover the view. Neighbours overlap by half of the tile step,
+// Returns `across` x `across` tiles that cover the view. Neighbours overlap by a third of a tile,
 // so that a face of up to this size is complete in one of them.
 std::vector<View> tiles(const View& view, int across);
 

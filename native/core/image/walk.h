@@ -15,7 +15,7 @@ class Walk {
  public:
   Walk(std::span<const uint8_t> bytes, const Budget& budget) : rest_(bytes), budget_(&budget) {}
 
-  // The remaining bytes.
+  // Returns the remaining bytes.
   std::span<const uint8_t> rest() const { return rest_; }
 
   // Skips the next bytes, or all that remain. Returns false once the budget is used up; it does not

@@ -51,7 +51,7 @@ struct ManifestValue {
   }
 };
 
-// Reads the part of a detector that defines the outputs of its family.
+// Reads the members of a detector that define the outputs of its family.
 template <typename Node>
 DetectorSpec grids_of(const ManifestValue<Node>& value) {
   DetectorSpec spec;

@@ -32,7 +32,7 @@ Choice& choice() {
 
 [[noreturn]] void fail(const std::string& why) { throw Error(ErrorCode::kInternalError, why); }
 
-// Never closed, because sessions live as long as the process.
+// The library is never closed, because sessions live as long as the process.
 const ort::Base* load_library(const std::string& file) {
   void* library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
   // Called under the lock of use_onnx_runtime(). NOLINTNEXTLINE(concurrency-mt-unsafe)
@@ -138,8 +138,8 @@ OnnxRuntimeFacts onnx_runtime_facts() {
 }
 
 // Never destroyed: ONNX Runtime's order of destruction at exit differs between versions, and the
-// end of the process frees the memory anyway. test/native/exit.test.ts checks that every way to
-// exit is clean.
+// end of the process frees the memory anyway. test/slow/native/exit.test.ts checks that every way
+// to exit is clean.
 const ort::EnvData* environment() {
   static const auto* env = [] {
     // Without this variable, ONNX Runtime 1.30 sends usage data to its vendor and writes files to
@@ -178,7 +178,7 @@ ort::Options options_for(const std::vector<std::string>& providers) {
     as_errors("FACEMATCH_EXECUTION_PROVIDERS: " + provider + " cannot be used: ",
               [&] { add_provider(options, provider); });
   }
-  // Otherwise ONNX Runtime silently runs operators that a provider does not support on the CPU.
+  // Otherwise ONNX Runtime silently uses the CPU for operators that no provider supports.
   if (std::find(providers.begin(), providers.end(), kCpu) == providers.end()) {
     options.set("session.disable_cpu_ep_fallback", "1");
   }

@@ -26,7 +26,7 @@ struct OnnxRuntimeFacts {
 
 OnnxRuntimeFacts onnx_runtime_facts();
 
-// Never destroyed.
+// Returns the environment of the process, which is never destroyed.
 const ort::EnvData* environment();
 
 // Runs code that calls ONNX Runtime; converts its exception to an Error kInternalError that begins
@@ -60,9 +60,9 @@ struct NetFacts {
   std::vector<TensorFacts> inputs, outputs;
 };
 
-// Describes a file. Without `input_shape`, outputs are as the file declares them, which is often
-// wrong. With a shape for its first input, which must be of floats, outputs are measured by a run
-// on zeros on the CPU. Throws Error kInternalError with a readable message.
+// Describes a file. Without `input_shape`, outputs are as the file declares them, and these
+// declarations are often wrong. With a shape for its first input, which must be of floats, outputs
+// are measured by a run on zeros on the CPU. Throws Error kInternalError with a readable message.
 NetFacts net_facts(const std::string& path, const std::vector<int64_t>& input_shape = {});
 
 }  // namespace facematch

@@ -87,7 +87,7 @@ struct CustomOperator {
 // The table of the library in use; see use_table().
 Table table();
 
-// Returns the function at a position of the table.
+// Calls the function at a position of the table.
 template <size_t Position, typename Result, typename... Parameters>
 struct Function {
   static constexpr size_t kPosition = Position;

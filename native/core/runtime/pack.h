@@ -16,7 +16,7 @@ enum class Channels { kRgb, kBgr, kGrey };
 // value = (pixel - mean) * scale
 struct Normalisation {
   Channels channels = Channels::kRgb;
-  std::array<float, 3> mean = {};  // of each plane, in their order; a single value applies to all
+  std::array<float, 3> mean = {};  // of each plane, in the order of the planes
   float scale = 1;
 };
 

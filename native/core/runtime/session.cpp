@@ -89,7 +89,7 @@ std::span<float> interleaved(std::span<const float> planes, size_t channels) {
   return pixels;
 }
 
-// On CPUs where products of bytes saturate, makes the weights unsigned.
+// Opens a file, with unsigned weights on CPUs where products of bytes saturate.
 ort::Session open_file(const std::string& path, const ort::Options& options) {
   if (!has_exact_byte_products()) {
     const auto model = with_unsigned_weights(path);
@@ -141,7 +141,7 @@ size_t Net::output_size(size_t index) const { return product(output_shapes_[inde
 void Net::run(std::span<float> input, std::span<float> output) const {
   const auto results = run(input, input_shape_.at(kHeight), input_shape_.at(kHeight + 1));
   const ort::Value& first = results.front();
-  // The number of outputs may depend on the input's content.
+  // The size of an output may depend on the input's content.
   if (first.type().count() != output.size()) {
     throw Error(ErrorCode::kInternalError, "a net returned other sizes than when it was loaded");
   }

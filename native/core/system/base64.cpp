@@ -25,7 +25,7 @@ int hex_digit(uint8_t c) {
   return letter >= 'a' && letter <= 'f' ? letter - 'a' + 10 : -1;
 }
 
-// Returns the value of the letter at `at`, and advances it; kOther if there is none.
+// Returns the value of the letter at `at`, and advances `at`. Returns kOther if there is no letter.
 uint8_t next_value(std::span<const uint8_t> text, size_t& at) {
   if (at >= text.size()) return kOther;
   if (text[at] != '\\') return kValues[text[at++]];

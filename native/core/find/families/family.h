@@ -1,5 +1,6 @@
 // A family of detectors: the outputs of its nets, and how they are decoded into boxes. CMake adds
-// every file of this folder as a family; src/engine/families.ts has its entry for the manifest.
+// every .cpp file of this folder as a family. src/engine/families.ts defines how a manifest
+// describes each family.
 #pragma once
 
 #include <cmath>
@@ -22,8 +23,8 @@ struct Detection {
 // Value of OutputShape::rows for an output with any number of rows.
 constexpr size_t kAnyRows = 0;
 
-// An output that a net must have: a matrix whose rows may have further dimensions, such as a batch
-// of 1.
+// An output that a net must have: a matrix whose last dimension is `columns`. The rows may consist
+// of several dimensions, such as a batch of 1.
 struct OutputShape {
   const char* member;  // member of the manifest that names the output
   int stride;          // pixels from cell to cell; 0: the rows of all grids are in one output

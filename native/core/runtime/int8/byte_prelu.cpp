@@ -125,7 +125,7 @@ void run(const BytePRelu& prelu, ort::KernelContext* context) {
   prelu.run({ort::data_of<uint8_t>(x), type.count()}, {ort::data_of<uint8_t>(y), type.count()});
 }
 
-// ONNX Runtime calls these functions from C, so nothing may be thrown.
+// ONNX Runtime calls these functions from C, so they must not throw.
 ort::CustomOperator described() {
   using ort::CustomOperator;
   CustomOperator one;

@@ -1,5 +1,5 @@
 // PReLU on bytes with the channels last, as a custom operator. ONNX Runtime has no PReLU for
-// integers, and one composed of its own operators is slow (models/README.md).
+// integers, and one composed of its own operators is slow (docs/research/packs.md).
 #pragma once
 
 #include <cstddef>
