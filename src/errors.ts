@@ -4,7 +4,7 @@ export type ErrorGroup = (typeof errorGroups)[number];
 
 /** Kinds of requests. src/site/operations.ts uses them to list the errors of an endpoint. */
 const requestKinds = [
-  /** Requests to an unknown path, such as a path of another version. */
+  /** Requests to any path, known or unknown. */
   'path',
   /** Requests to any endpoint. */
   'any',
@@ -16,7 +16,7 @@ const requestKinds = [
   'images',
   /** Requests with images that need a face. */
   'faces',
-  /** Requests with images whose face the client may choose. */
+  /** Requests with options that select or reject a face. */
   'choice',
   /** Requests with several images in one field. */
   'several',
@@ -42,7 +42,7 @@ export interface ErrorRow {
   detail: string;
   /** Default: `request`. */
   group?: ErrorGroup;
-  /** Text for one image, with placeholders for its name and numbers. */
+  /** Text for one image, with placeholders such as `{image}`. */
   ofImage?: string;
   /** Kind of requests that can get this error. */
   requests: RequestKind;
@@ -341,7 +341,7 @@ export const groupOf = (code: ErrorCode): ErrorGroup => (errorTable[code] as Err
 export const isErrorCode = (code: string | undefined): code is ErrorCode =>
   code !== undefined && Object.hasOwn(errorTable, code);
 
-/** Codes of errors of one image. */
+/** Codes with a text for one image. */
 export type ImageErrorCode = Having<'ofImage'>;
 /** Codes of errors of decoded images. */
 export type FaceErrorCode = 'no_face_found' | 'face_index_out_of_range';
@@ -354,7 +354,7 @@ export const imageErrorCodes = errorCodes.filter(
 
 type Member = (typeof errorTable)[Having<'members'>]['members'][number];
 
-/** Members of a problem besides the standard members. src/site/schemas.ts describes them. */
+/** A specific `detail` and the additional members of a problem. src/site/schemas.ts describes the members. */
 export interface ProblemExtras extends Partial<Record<Member, unknown>> {
   detail?: string;
   field?: string;

@@ -30,7 +30,7 @@ export const disagreements = z.array(Disagreement).min(1);
 
 /**
  * One side: the field, the agreement of each photo (null for a single photo), and for each photo the index of the
- * face with the highest agreement.
+ * face that agrees best.
  */
 type Side = readonly [field: string, percents: readonly (number | null)[], best_faces?: readonly number[]];
 

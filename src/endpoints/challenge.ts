@@ -6,7 +6,7 @@ import { object, text } from './schema.ts';
 
 /** First request of a liveness check: returns the head movements that the frames must show. */
 
-/** Maximum length of a challenge; the server issues at most 91 characters. */
+/** Maximum length of a challenge; the server issues at most 90 characters. */
 export const maxChallenge_characters = 512;
 
 const movements = {

@@ -82,7 +82,7 @@ export const EmbeddingsRequest = z.object(
       .describe('Minimum `confidence_percent` of returned results'),
     limit: number(1, maxCandidates, 'a whole number')
       .default(100)
-      .describe('Maximum number of returned results'),
+      .describe('Maximum number of returned comparisons; candidates with a `problem` are added'),
   },
   { error: 'an object' },
 );
@@ -106,9 +106,9 @@ export interface EmbeddingsInput {
 }
 
 export interface ComparedEmbeddings {
-  /** The request without the embeddings. `searched` defaults to the number of candidates. */
+  /** The request without the probe and the candidates. `searched` defaults to the number of candidates. */
   values: Omit<z.output<typeof EmbeddingsRequest>, keyof typeof person | 'candidates'> & { searched: number };
-  /** The first unknown members, at most `maxNamed`. */
+  /** The first unknown members of the body, at most `maxNamed`. */
   unknown: string[];
   /** Normalised similarity of each probe embedding with the mean of the others; empty for a single embedding. */
   agreements: readonly number[];
@@ -117,15 +117,15 @@ export interface ComparedEmbeddings {
 }
 
 /**
- * The worker job `embeddings`: parses the body and computes the similarities. It does not run on the main thread,
- * because a thousand candidates would block it. Throws Problem.
+ * The worker job `embeddings`: parses the body and computes the similarities. A thousand candidates would block the
+ * main thread. Throws Problem.
  */
 export function compareEmbeddings(
   { body, pack, version, dimensions }: EmbeddingsInput,
   tools: WorkerTools,
 ): ComparedEmbeddings {
   const { check } = tools;
-  // Shared memory is slower to read, and some methods reject it.
+  // A copy, because shared memory is slower to read, and some methods reject it.
   const bytes = Buffer.from(body);
   let json: unknown;
   try {
@@ -204,7 +204,7 @@ const optionalIn = ({ shape }: z.ZodObject) =>
   Object.keys(shape).filter((name) => (shape[name] as z.ZodType).safeParse(undefined).success);
 const optional = { body: optionalIn(EmbeddingsRequest), candidate: optionalIn(Candidate) };
 
-/** An empty optional member means its default; an empty embedding is an error. */
+/** Removes optional members that are null or empty. Keeps an empty embedding, which is an error. */
 function withoutEmpty(json: unknown, names = optional.body): unknown {
   if (typeof json !== 'object' || json === null || Array.isArray(json)) return json;
   const members = json as Record<string, unknown>;

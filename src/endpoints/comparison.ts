@@ -63,7 +63,7 @@ export const verdict = {
 };
 
 const { match, confidence_percent, ...measured } = verdict;
-/** First members of the response to a match of two images or of two persons. */
+/** Members of every response that compares two images or two persons. */
 export const decision = { match, confidence_percent, threshold_percent, ...measured, accuracy_mode };
 
 export function decisionOf(

@@ -33,7 +33,7 @@ export function base64({ embedding: { buffer, byteOffset, byteLength } }: Pick<F
   return Buffer.from(buffer, byteOffset, byteLength).toString('base64');
 }
 
-/** Adds embeddings and quality warnings to the requested faces. */
+/** Adds the embeddings of the requested faces, and warnings about their quality. */
 function embedBody(context: RequestContext, analysis: Analysis): Embed {
   const body = detectBody(context, analysis);
   const { face_index, accuracy_mode } = context.options;

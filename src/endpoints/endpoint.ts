@@ -71,8 +71,8 @@ export interface ImageCounts {
 }
 
 /**
- * One line of the audit log: the result of a comparison, or the error of one target. A rejected request has no
- * line.
+ * One line of the audit log: the result of a comparison, the error of a target or of a rejected request, or the
+ * number of returned embeddings.
  */
 export interface Decision {
   accuracy_mode?: string;
@@ -92,7 +92,7 @@ export interface Decision {
   live?: boolean;
   live_reasons?: readonly LiveReason[];
   verified?: boolean;
-  /** Code of the problem of a target that was not compared. */
+  /** Error code of a target that was not compared, or of a rejected request. */
   code?: string;
 }
 
@@ -153,12 +153,12 @@ export type Fields = Readonly<Record<string, FieldRule>>;
 export interface ImageEndpoint extends Common {
   takes: 'images';
   fields: Fields;
-  /** Fields that only the advanced endpoint accepts. A request with one of them gets a warning. */
+  /** Fields of the advanced endpoint, for warnings about fields that only that endpoint accepts. */
   advanced?: Fields;
   /** Name of the clients' type for the fields, without the images. */
   values: string;
   success: Success;
-  /** Error groups that cannot be derived from the fields. */
+  /** Kinds of requests that cannot be derived from the fields. */
   errors: readonly Extract<RequestKind, 'faces' | 'choice' | 'persons'>[];
   /** The field with the challenge, which the request marks as used. */
   redeems?: string;
@@ -169,13 +169,13 @@ export interface ImageEndpoint extends Common {
   /** Returns `limit` and `detail` for a request that costs more tokens than the burst of its key. */
   tooManyFor?(burst: number): { limit: number; detail: string };
   /**
-   * Returns the input of the comparison of two persons, which a worker runs before the response is built. Returns
-   * undefined if an image has an error; `buildResponse` then rejects the request.
+   * Returns a comparison of two persons, which a worker runs before the response is built. Returns undefined if an
+   * image has an error; `buildResponse` then rejects the request.
    */
   persons?(found: Found): PersonsStep | undefined;
   /**
-   * Returns the indices of the images that get the remaining detection passes, because the result would otherwise
-   * be "no match". Images without a face are not among them, because they have had all passes. Default: none.
+   * Returns the indices of the images to search a second time, because the result would otherwise be "no match".
+   * Omits images without a face, because they have had all passes. Default: none.
    */
   unsettled?(found: Unsettled): number[];
   /** Builds the response. Returns a rejection if an image has an error. */
@@ -185,7 +185,7 @@ export interface ImageEndpoint extends Common {
 /** Results of the analysis, before the response is built. */
 export type Found = Omit<Analysed, 'context' | 'targets'>;
 
-/** Results of the analysis before the remaining detection passes. */
+/** Results of the analysis before the second search. */
 export type Unsettled = Pick<Analysed, 'outcomes' | 'targets' | 'comparisons' | 'calibration'> & {
   options: RequestContext['options'];
 };

@@ -34,7 +34,7 @@ interface QualityLimit {
 
 const maxYaw = 45;
 
-/** Beyond each limit the FNMR is at least twice as high; docs/images.md has the figures. */
+/** Beyond each measured limit the FNMR is at least twice as high; docs/images.md has the figures. */
 const limits = [
   {
     reason: 'small',
@@ -103,7 +103,7 @@ export const qualityLimits: readonly (QualityLimit & { reason: QualityReason })[
 export const qualityReasonNames = qualityLimits.map(({ reason }) => reason);
 
 /**
- * Returns one warning for each limit that is exceeded. Uses the rounded numbers of the response, so that
+ * Returns one warning for each value beyond its limit. `face` must have the rounded numbers of the response, so that
  * clients can repeat the check.
  */
 export function lowQuality(field: string, face: MeasuredFace, index?: number): LowQualityFace[] {
@@ -129,8 +129,8 @@ export interface CheckedFace {
 }
 
 /**
- * Rejects low-quality faces, then likely presentation attacks, if the request options say so. Returns undefined if
- * all faces pass.
+ * Returns the problem of low-quality faces, or else of likely presentation attacks, if the options reject them.
+ * Returns undefined if all faces pass.
  */
 export function rejectionOfFaces(
   options: Pick<MatchOptions, 'reject_low_quality' | 'reject_presentation_attack' | 'live_threshold'>,

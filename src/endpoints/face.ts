@@ -139,7 +139,7 @@ export const Image = object('An image and its faces.', {
 export type Face = z.infer<typeof Face>;
 export type Image = z.infer<typeof Image>;
 
-/** Number of decimals by member. It also applies to the members below. */
+/** Number of decimals by member. It also applies to nested members without an entry. */
 const decimals: Readonly<Record<string, number>> = {
   index: 0,
   box: 1,
@@ -199,9 +199,9 @@ export function round(value: number, digits: number): number {
 type Measured = Pick<Found, 'landmarks' | 'pose'>;
 
 /**
- * Returns three of the 28 quality components of ISO/IEC 29794-5, from 0 to 100, with the mappings of its reference
- * implementation OFIQ 1.0.3. They are not conformant, because OFIQ uses other landmarks and poses. docs/images.md
- * explains the selection.
+ * Returns three quality components of ISO/IEC 29794-5, from 0 to 100, with the mappings of its reference
+ * implementation OFIQ 1.0.3. They are not conformant, because OFIQ uses other landmarks and poses.
+ * docs/research/images.md explains the selection.
  */
 export function qualityComponents({ landmarks, pose }: Measured) {
   const [[x1, y1], [x2, y2]] = [landmarks.right_eye, landmarks.left_eye];

@@ -98,7 +98,7 @@ export function problemBody({ code, status, message }: Problem) {
   return { code, status, title: errorTable[code].title, detail: message };
 }
 
-/** Returns the reason for the log. It describes the file, never the content of the image. */
+/** Returns the reason for the log, which never reveals the content of the image. */
 function reasonOf(fault: ImageFault): string | undefined {
   switch (fault.code) {
     case 'unsupported_image_format':

@@ -64,7 +64,7 @@ export class FormRules {
 }
 
 interface SentImage extends Part {
-  /** First bytes of the file, which contain its size in pixels. */
+  /** First bytes of the file, which usually contain its size in pixels. */
   head: Buffer;
 }
 
@@ -129,8 +129,8 @@ export class SentFields {
   }
 
   /**
-   * Finds the field of a received name and its rule; the rule is undefined if the endpoint does not know it.
-   * Throws Problem.
+   * Returns the field of a received name and its rule, undefined for an unknown field. Counts the field, and throws
+   * Problem if it was sent too often.
    */
   claim(sent: string): { name: string; rule: FieldRule | undefined } {
     const name = this.#fieldOf(sent);
@@ -156,7 +156,7 @@ export class SentFields {
   }
 
   /**
-   * Returns the problem for an unknown file. It is not just ignored, because the client might assume that it
+   * Returns the problem for an unknown file. The file is not just ignored, because the client might assume that it
    * was compared.
    */
   unknownFile(name: string): Problem {
@@ -187,12 +187,12 @@ export class SentFields {
     if (text !== '') this.#tokens.set(name, text);
   }
 
-  /** Notes an unknown field that may have been meant as an image. */
+  /** Records an unknown field that may be a misnamed image. */
   noteUnknown(name: string): void {
     this.#strays.add(name);
   }
 
-  /** Returns the form. Throws Problem if an image is missing, or if the pack lacks a requested feature. */
+  /** Returns the form. Throws Problem if a token or an image is missing, or if the pack lacks a requested feature. */
   form(pack: PackDefaults): Form {
     const form: Form = {
       images: [],
@@ -280,7 +280,7 @@ function tooFew(field: string, rule: ImageRule, sent: number): Problem {
 
 const maxNames = 4;
 
-/** `strays`: unknown fields that may have been meant; `index`: position among the photos of one person. */
+/** `strays`: unknown fields that may be misnamed images; `index`: position among the photos of one person. */
 function missing(name: string, strays?: ReadonlySet<string>, index?: number): Problem {
   const names = [...(strays ?? [])].slice(0, maxNames).map((stray) => excerpt(stray) || '""');
   if ((strays?.size ?? 0) > maxNames) names.push('…');

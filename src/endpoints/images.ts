@@ -46,13 +46,13 @@ export function checkedFace(field: string, { faces, face_index }: Image): Checke
   return { field, face: faces[face_index]! };
 }
 
-/** Rejects images with errors. Counts only images without a face, because no faces were searched for in the others. */
+/** Rejects images with errors. Counts only the images without a face. */
 export function rejectionOf(faults: readonly ImageFault[]): HandlerResult {
   const faceless = faults.filter(({ code }) => code === 'no_face_found');
   return { rejection: problemOf(faults), counts: faceless.map(() => imageCounts({ faces: [] })) };
 }
 
-/** Returns the response, or a rejection of its faces if the request options say so. A rejection has no decisions. */
+/** Returns the response, or a rejection of its faces if the options reject them. A rejection has no decisions. */
 export function responseUnlessRejected(
   body: { warnings: readonly Warning[]; timings_ms: Timings },
   options: MatchOptions,

@@ -9,8 +9,8 @@ import { maxOf, minOf } from './images.ts';
 import { type PackDefaults, readOption } from './options.ts';
 
 /**
- * Reads a form that was sent as a JSON object, and decodes its base64 images in place. A member with the value null
- * counts as absent. Throws Problem for the first error.
+ * Reads a form that was sent as a JSON object, and decodes its base64 images in place. The value null selects the
+ * default of an option. Throws Problem for the first error.
  */
 export function* readJsonForm(
   body: Buffer,
@@ -153,7 +153,7 @@ function decodedSize(body: Buffer, start: number, end: number): number {
   return Math.floor(((end - start - padding) * 3) / 4);
 }
 
-/** Number of bytes that one step searches for an escape. This is about eight times as fast as reading single bytes. */
+/** Number of bytes that one step searches for an escape, about eight times as fast as reading single bytes. */
 const searched_bytes = 8 * step_cost;
 
 function* hasEscapes(body: Buffer, start: number, end: number): Steps<boolean> {
@@ -168,7 +168,7 @@ function* hasEscapes(body: Buffer, start: number, end: number): Steps<boolean> {
 const tail_bytes = 64;
 /** Maximum length of a group of four characters, each of them escaped as `\uXXXX`. */
 const group_bytes = 24;
-/** Number of bytes of base64 that one step decodes. This is about twice as fast as reading single bytes. */
+/** Number of bytes of base64 that one step decodes, about twice as fast as reading single bytes. */
 const decoded_bytes = 2 * step_cost;
 
 /**
@@ -207,7 +207,7 @@ export function* decodeInPlace(
   return { wrong: from + (text === raw ? fault : writtenLength(raw, fault)) };
 }
 
-/** Decodes the escapes of base64 characters, and keeps all others as errors for faultOf. */
+/** Decodes `\/` and `\uXXXX`, and keeps other escapes as errors for faultOf. */
 const roughlyUnescaped = (text: string) =>
   text.replace(/\\(?:\/|u([0-9A-Fa-f]{4}))/g, (_, code?: string) =>
     code === undefined ? '/' : String.fromCharCode(Number.parseInt(code, 16)),

@@ -50,7 +50,9 @@ const Embeddings = object('One person compared with many.', {
     z.xor([ComparedCandidate, UncomparedCandidate]),
     'Best first, at most `limit`, without those below `min_percent`; then all candidates with a `problem`, in the order sent',
   ).max(maxCandidates),
-  matches: count.describe('Number of candidates that match, including those beyond `limit`'),
+  matches: count.describe(
+    'Number of candidates that match, including those beyond `limit`, without those below `min_percent`',
+  ),
   model: rest.model,
   warnings: rest.warnings,
   timings_ms: object('Time of each stage; also in the Server-Timing header', {

@@ -228,7 +228,7 @@ export const matchMany = define({
     further: ' Each `image2` beyond the first takes one more.',
     curl: ['-F image1=@one.jpg', '-F image2=@two.jpg', '-F image2=@three.jpg', '-F accuracy_mode=fast'],
   },
-  // image1 is not searched again, because an additional face would count in every comparison, including matches.
+  // image1 is not searched again, because an additional face would add pairs to every comparison, including matches.
   unsettled({ options, outcomes, targets, comparisons, calibration }) {
     const { image1_face_index, auto_pair_best } = options;
     if (!auto_pair_best && image1_face_index < 0) return [];

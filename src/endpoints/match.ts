@@ -24,7 +24,7 @@ import { type RequestContext, request_id, rest, timingsBody } from './response-m
 import { cosine, count, object, percent } from './schema.ts';
 import { comparedFace, incomplete, requestWarnings } from './warnings.ts';
 
-/** Compares two images. The basic endpoint accepts only a threshold, the advanced endpoint all options. */
+/** Compares two images. The basic endpoint accepts only a threshold, the advanced endpoint further options. */
 
 export const Pair = object('Two faces that were compared.', {
   image1_face_index: count.describe('Index of the face of image1'),
@@ -92,7 +92,7 @@ const photos = ['-F image1=@one.jpg', '-F image2=@two.jpg'] as const;
 const images = { image1: imageRule('The first image'), image2: imageRule('The second image') };
 const advanced = { ...images, ...optionsOf('match_advanced') };
 
-/** Returns the images for a second search. There is none for a face that is selected by index, or as the largest. */
+/** Returns the images for a second search. Omits images whose face is selected by index, or as the largest. */
 function unsettled({ options, outcomes, comparisons, calibration }: Unsettled): number[] {
   const chosen = [options.image1_face_index, options.image2_face_index];
   if (!options.auto_pair_best && Math.max(...chosen) < 0) return [];

@@ -39,7 +39,7 @@ type OptionRule = ValueRule & {
   ofPack?: (pack: PackDefaults) => number;
   /** True if it changes the analysis of an image; it is then passed to the workers. */
   analysis?: true;
-  /** True if it requires a pack with liveness models. */
+  /** True if it concerns liveness. A boolean option is rejected if the pack has no liveness models. */
   liveness?: true;
 };
 
@@ -49,7 +49,7 @@ export const maxTargets = 16;
 const anyImage = ['match_advanced', 'match_many', 'match_person', 'match_live', 'detect', 'embed'] as const;
 const rejecting = ['match_advanced', 'match_many', 'match_person', 'match_live', 'embed'] as const;
 
-/** The maximum of the addon's 32-bit integer. After the analysis, the index is checked against the number of faces. */
+/** The maximum is that of a 32-bit integer. After the analysis, the index is compared with the number of faces. */
 const faceIndex = { kind: 'integer', min: -1, max: 2 ** 31 - 1, default: -1 } as const;
 
 /** The options, in the order in which documents list them. */
@@ -208,7 +208,7 @@ export function analysisOptions(
   >;
 }
 
-/** Completes "expected …" in messages and in the member `expected`. */
+/** Completes "Send …" in messages, and is the member `expected`. */
 export function expectation(rule: ValueRule): string {
   switch (rule.kind) {
     case 'decimal':
@@ -223,7 +223,7 @@ export function expectation(rule: ValueRule): string {
 }
 
 /**
- * Numbers in text follow JSON (RFC 8259 section 6), without exponents and -0; Number() would accept "", " 1"
+ * Numbers in text follow JSON (RFC 8259 section 6), without exponents and -0. Number() would accept "", " 1"
  * and "0x10".
  */
 const grammar = { decimal: /^(?:0|[1-9]\d*)(?:\.\d+)?$/, integer: /^(?:0|-?[1-9]\d*)$/ } as const;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** Shorthands for the schemas of requests and responses, each with a description. */
+/** Shorthands for the schemas of requests and responses. */
 
 export const object = <Shape extends z.ZodRawShape>(description: string, shape: Shape) =>
   z.object(shape).describe(description);

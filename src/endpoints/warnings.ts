@@ -46,7 +46,9 @@ export const Warning = object(
         'is the index of the face. With `uncalibrated` and `multi_photo_uncalibrated`: `model`',
     ),
     index: count
-      .describe('In match_person and match_live: zero-based index of the photo within its field')
+      .describe(
+        'In match_person, match_live and match_embeddings: zero-based index of the photo or embedding within its field',
+      )
       .exactOptional(),
     face_index: count
       .describe(
@@ -124,8 +126,8 @@ function thresholdBelowOne(threshold_percent: number): Warning[] {
 const area = ({ box }: Face) => box.width * box.height;
 
 /**
- * Warns if the image has a face with a larger box than the compared face. `chosen`: the index in the request,
- * or -1.
+ * Warns if the compared face was selected automatically and the image has a face with a larger box. `chosen`: the
+ * index in the request, or -1.
  */
 export function notTheLargest(field: ImageField, { faces, face_index }: Image, chosen: number): Warning[] {
   const compared = area(faces[face_index]!);

@@ -1,11 +1,11 @@
-/** Types of the native addon. A value has the same name in the C++ struct, in TypeScript and in the JSON response. */
+/** Types of the native addon, which native/binding implements. */
 
 import type { FaceErrorCode, ImageErrorCode } from '../errors.ts';
 import type { Sniffed } from './file-kind.ts';
 import type { Manifest } from './manifest.ts';
 
 export type ImageFormat = 'jpeg' | 'png' | 'webp';
-/** Detection passes, in the order in which they run. */
+/** Names of the detection passes. */
 export const foundBy = ['primary', 'tiled', 'rotated', 'padded', 'enhanced'] as const;
 export type FoundBy = (typeof foundBy)[number];
 export type Point = [x: number, y: number];
@@ -77,7 +77,7 @@ export interface Analysis {
   timings_ms: StageTimings;
   /** CPU time of the analysis. */
   cpu_ms: number;
-  /** Places where the detector had a weak response, for a second search. */
+  /** Places where a face, or the rotation of a face, is uncertain, for a second search. */
   candidates: readonly Candidate[];
   /**
    * After a second search: indices of the faces of the first search that a new face replaces, because they were
@@ -112,7 +112,7 @@ export interface AnalyseOptions {
   detect_presentation_attack?: boolean;
   /** Also refines the landmarks in mode fast, for the pose of a moving head. Mode balance always refines them. */
   refine_landmarks?: boolean;
-  /** Maximum CPU time for decoding one image and finding its faces, in milliseconds; unlimited by default. */
+  /** Maximum CPU time for one image, in milliseconds; unlimited by default. */
   image_timeout_ms?: number;
 }
 

@@ -68,7 +68,7 @@ export class AnalysisCache {
   }
 }
 
-/** Number of bytes that one step hashes. Hashing is at least four times as fast as reading single bytes. */
+/** Number of bytes that one step hashes, at least four times as fast as reading single bytes. */
 const hashed_bytes = 4 * step_cost;
 
 /**

@@ -29,7 +29,7 @@ const images_in_match = 2;
  */
 const stuck_ms = { min: 1000, max: 5000 };
 
-/** Minimum time per megapixel. With this value, images above five megapixels are scheduled one by one. */
+/** Estimated minimum time per megapixel. With this value, images above five megapixels are scheduled one by one. */
 const megapixel_ms = 10;
 
 /** Number of bytes in which the size of an image is searched. The metadata of most photos is shorter. */
@@ -38,29 +38,29 @@ const head_bytes = 65_536;
 /** Assumed size of an image whose size is not found. Such images are scheduled one by one. */
 const unknownSize = { width: 4000, height: 3000 };
 
-/** A job of a request, which takes one place in the queue. */
+/** A job of a request. It occupies one place in the queue. */
 interface Work<J extends Jobs> {
   sender: Sender;
-  /** The image to analyse; undefined for a calculation. */
+  /** The image to analyse; undefined for a second search or a calculation. */
   image?: Uint8Array;
   estimate_ms: number;
   /** Runs `works`, jobs of the same request and kind, on the worker of this slot. */
   run(works: readonly Work<J>[], slot: number, pool: Pool<J>): Promise<void>;
   /** performance.now() at the start of the job. */
   began_ms?: number;
-  /** True if the sender was notified of the job's CPU time. */
+  /** True if the job got stuck, and the sender was notified of its elapsed time. */
   isPaid?: boolean;
 }
 
-/** Sender of a request, which is notified of its CPU time. */
+/** Sender of a request. */
 export interface Sender extends Origin {
-  /** Called with the CPU time of each job of the request when the job has ended, even after the response. */
+  /** Called with the CPU time of each job that ends, even after the response, or the elapsed time of a stuck job. */
   spent?(cpu_ms: number): void;
 }
 
 /**
  * The work after the first analysis of a request's images: a second search of some of the images, or a calculation. It
- * runs on the worker that analysed the last image.
+ * runs on the worker that analysed the last image, or on any worker if all analyses are cached.
  */
 export interface Further<J extends Jobs, Name extends NameOf<J>> {
   /** Returns the positions of the images that need a second search. */
@@ -181,7 +181,7 @@ export class Engine<J extends Jobs> {
     return this.#cache.analyse(sender.owner, images, options, submit);
   }
 
-  /** Runs a calculation in a worker. It takes one place in the queue. Rejects with the Problem of the job. */
+  /** Runs a calculation in a worker. Rejects with the Problem of the job. */
   work<Name extends NameOf<J>>(
     name: Name,
     input: InputOf<J, Name>,
@@ -232,7 +232,7 @@ export class Engine<J extends Jobs> {
         output = given;
       });
     };
-    // If no image must be analysed, the calculation is a separate job.
+    // If all analyses are cached, the second search or the calculation is a separate job.
     const only = works.length === 0 ? finish([]) : undefined;
     const ticket = only ? this.#queue.submit([only], sender) : this.#queue.submit(works, sender, finish);
     const done = ticket.done.then(({ queue_ms }) => ({
@@ -292,8 +292,8 @@ export class Engine<J extends Jobs> {
   }
 
   /**
-   * Accepts images again whose stuck calls have ended. If the calls used no more CPU time than allowed, the cause was
-   * a busy machine, not the images.
+   * Accepts the images of a stuck call again if it ended after little CPU time. The cause was then a busy machine, not
+   * the images.
    */
   #forget(images: readonly Uint8Array[], cpu_ms: number): void {
     if (cpu_ms > 2 * images.length * this.#config.image_timeout_ms) return;

@@ -48,7 +48,7 @@ interface Owner<R> {
   served_ms: number;
   /** Average time of its images, with more weight on newer images. */
   image_ms: number;
-  /** Number of its previous turn. */
+  /** Number of its latest turn. */
   turn: number;
 }
 
@@ -102,13 +102,13 @@ export class FairQueue<R extends Waiting> {
   readonly #activity = new Activity();
   readonly #owners = new Map<string, Owner<R>>();
   readonly #entries = new Map<R, Entry<R>>();
-  /** Owners with waiting images, in ascending order of service, then of their previous turn. */
+  /** Owners with waiting images, in ascending order of service, then of their latest turn. */
   readonly #ready = new Heap<Owner<R>>((a, b) => (servedBy(a) - servedBy(b) || a.turn - b.turn) < 0);
   /** Owners whose last request can be dropped, in descending order of their places. */
   readonly #droppable = new Heap<Owner<R>>((a, b) => a.held - a.pledged > b.held - b.pledged);
   /** Idle owners that had more than their share, in ascending order of the excess. */
   readonly #idle = new Heap<Owner<R>>((a, b) => a.served_ms < b.served_ms);
-  /** Number of owners with entries. */
+  /** Number of owners that hold places. */
   #active = 0;
   /** Virtual time: the workers' time that a key with images always waiting would have got. */
   #virtual_ms = 0;
@@ -165,7 +165,7 @@ export class FairQueue<R extends Waiting> {
   }
 
   /**
-   * Records that a worker starts images of the next request. Together they then take one place. Returns their
+   * Records that a worker starts images of a request. Together they then occupy one place. Returns their
    * estimated time, for `release`. Call it before `request.waiting` is reduced.
    */
   started(request: R, images: number): number {

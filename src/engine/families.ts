@@ -3,7 +3,7 @@
 interface Family {
   /** Manifest members with names of outputs: one name, or one for each stride. */
   outputs: Readonly<Record<string, 'one' | 'each'>>;
-  /** Distance in pixels between the cells of each grid; absent if the manifest defines it. */
+  /** Distance in pixels between the cells of each grid; absent if the manifest defines it or the family needs none. */
   strides?: readonly number[];
   /** Kind of anchors, if the manifest defines them and the strides. */
   cells?: 'anchors' | 'priors';

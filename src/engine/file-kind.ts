@@ -179,8 +179,8 @@ export function kindOfText(text: string): Sniffed {
 const isPlain = (text: string) => text !== '' && !/(?!\s)\p{Cc}/u.test(text);
 
 /**
- * Decodes the sample as UTF-8, UTF-16 or, if likely, Windows-1252. Omits a character that the end of the sample
- * cuts.
+ * Decodes the sample as UTF-8, UTF-16 or, if likely, Windows-1252. Omits an incomplete character at the end of the
+ * sample.
  */
 function decoded(sample: Uint8Array): string | undefined {
   const decode = (encoding: string) => {
@@ -219,9 +219,9 @@ function isJpegAsText(text: string): boolean {
 /** Matches a PNG or WebP that was decoded as text. */
 const imageAsText = /^(?:.PNG|RIFF.{1,12}WEBP)/su;
 
-/** Matches base64 of JPEG, PNG, WebP, GIF and HEIC, with optional prefixes. */
+/** Matches base64 of JPEG, PNG, WebP, GIF and files such as HEIC, with optional prefixes. */
 const base64Image = /^(?:b?['"])?(?:(?:[/_]|%2F)9j(?:[/_]|%2F)|iVBORw0KGgo|UklGR|R0lGODlh|AAAA..Z0eXB)/i;
-/** Matches the bytes of the same formats in Latin-1. */
+/** Matches the bytes of JPEG, PNG, WebP, GIF, HEIC and AVIF in Latin-1. */
 const binaryImage = /^(?:\xff\xd8\xff|\x89PNG|RIFF.{4}WEBP|GIF8|.{4}ftyp(?:hei|hev|mif1|avi))/s;
 
 /** Returns true if the bytes of an unknown field begin like an image or a base64 image. */

@@ -3,8 +3,7 @@ import type { Outcome } from './jobs.ts';
 
 /**
  * The second search of an image. The first analysis ends when it has found an upright face, which is enough for
- * most matches. Before a negative result, a second analysis searches the places where the detector had a weak
- * response, in all four rotations.
+ * most matches. Before a negative result, a second analysis searches the uncertain places, in all four rotations.
  */
 
 /** Returns true if a second search may find more faces. */

@@ -1,11 +1,11 @@
 import { Problem } from '../errors.ts';
 import { type Steps, step_cost } from './turns.ts';
 
-/** JSON text (RFC 8259 section 7) that is read in pieces. */
+/** JSON strings (RFC 8259 section 7) that are read in pieces. */
 
 /**
- * Removes an incomplete escape at the end of a piece. This may split an escaped backslash, which the caller then
- * rejects.
+ * Removes an escape near the end of a piece, because it may be incomplete. This may split an escaped backslash, so
+ * that `isPlain` returns false.
  */
 function withoutCutEscape(piece: string): string {
   const last = piece.lastIndexOf('\\');
@@ -25,10 +25,7 @@ export function unescaped(text: string): string | undefined {
 const maxOther_bytes = 64 * 1024;
 /** Number of bytes of a plain string that one step checks. */
 const piece_bytes = step_cost;
-/**
- * Number of bytes that one step searches for the end of a string. This is about eight times as fast as reading
- * single bytes.
- */
+/** Number of bytes that one step searches for the end of a string, about eight times as fast as reading single bytes. */
 const searched_bytes = 8 * step_cost;
 /** Cost of a value besides its bytes, and of a string with a call of `onText`. */
 const value_cost = 128;
@@ -57,11 +54,12 @@ const literals = { true: true, false: false, null: null } as const;
 
 type Scalar = string | number | boolean | null;
 
+const piece = new Uint8Array(piece_bytes);
+
 /**
  * Returns true if all bytes are plain text. Uses no strings, because they cannot be wiped, and a copy, because
  * growable shared memory is slower to read.
  */
-const piece = new Uint8Array(piece_bytes);
 function arePlain(bytes: Uint8Array): boolean {
   piece.set(bytes);
   let at = 0;
@@ -78,8 +76,8 @@ function isPlain(text: string): boolean {
 
 /**
  * A strict JSON reader (RFC 8259) that does not build a value of the whole body, so that base64 images stay in
- * place. Every method reads the next token, and throws Problem invalid_json with the position of an error in
- * characters. A string may be as long as the body, so methods that read long strings run in steps.
+ * place. Methods that read throw Problem invalid_json with the position of an error in characters. A string may be as
+ * long as the body, so methods that read long strings run in steps.
  */
 export class JsonScan {
   readonly #body: Buffer;
@@ -196,7 +194,7 @@ export class JsonScan {
   }
 
   /**
-   * Skips a plain string, which may be an image with a wrong name. If the string is not plain, returns false
+   * Skips a plain string, such as an image under an unknown name. If the string is not plain, returns false
    * and reads nothing.
    */
   *#skipPlainText(): Steps<boolean> {

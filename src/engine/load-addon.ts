@@ -11,7 +11,7 @@ import type { Manifest } from './manifest.ts';
  * because the settings may have changed when a worker is replaced. Throws an Error that says how to fix the problem.
  */
 export function loadAddon(): Addon {
-  // Disables telemetry. The variable is set before workers start, which share the environment of the process.
+  // Disables telemetry of ONNX Runtime in all threads.
   if (isMainThread) process.env.ORT_DISABLE_TELEMETRY ??= '1';
   const file = addonFile() ?? productPath('build/addon/Release/facematch.node');
   let addon: Addon;

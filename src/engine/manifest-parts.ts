@@ -81,7 +81,7 @@ const anyDetector = {
   nms_iou: share,
   /** Minimum score of a face in the second detection, on an enlarged crop. */
   second_look_score: share,
-  /** Score that only upright faces usually reach. */
+  /** Score that usually only upright faces reach. */
   clear_score: share.default(0.999998),
 };
 

@@ -29,7 +29,7 @@ export class Pool<J extends Jobs> {
   /** Threads that are stuck in a native call, and whose slots have another thread. */
   readonly #abandoned = new Set<WorkerThread>();
   readonly #pauses = new Set<NodeJS.Timeout>();
-  /** Number of workers that died or were abandoned. */
+  /** Number of workers that died after startup or were abandoned. */
   replacements = 0;
   /** True once all workers have been up. */
   #complete = false;

@@ -2,7 +2,7 @@ import { Problem } from '../errors.ts';
 import { FairQueue } from './fair-queue.ts';
 
 export interface Origin {
-  /** Owner of the request: the id of a key. */
+  /** Owner of the request: the id of a key, or the IP address of a client without a key. */
   owner: string;
   request_id: string;
   /** performance.now() when the last byte of the request arrived, where the deadline begins; by default now. */
@@ -46,27 +46,26 @@ export interface JobFault<Job> {
 }
 
 /**
- * A bounded queue of jobs, mostly images, in front of the workers, fair between keys (fair-queue.ts). One key
- * alone may use all places; when others come to a full queue, the key that holds most makes room. The images of
- * a request go to any free workers: two idle ones take one each. While other requests wait too, a worker gets
- * two images of a request at once, which saves a message, unless they take long.
+ * A bounded queue of jobs, mostly images, that is fair between keys (fair-queue.ts). One key alone may use all places.
+ * If the queue is full, a request of another key displaces requests of the key with the most places. The images of a
+ * request may run on different workers. While other requests wait, one worker gets two images of a request at once,
+ * which saves a message. Large images are assigned one by one.
  *
- * Only requests whose body has arrived take places in the queue: a slow upload would otherwise keep workers
- * idle in front of a full queue. So admission is checked twice: `isFull` before the body is read, to reject
- * early, and then `submit` decides.
+ * Only requests whose body has arrived occupy places. A slow upload would otherwise keep workers idle while the queue
+ * is full. `isFull` rejects requests early, before the body is read, and `submit` decides.
  */
 interface QueueOptions<Job, Outcome> {
   /** Number of workers. All are up at first. */
   workers: number;
-  /** Maximum number of running and waiting images. If one place is free, a request is accepted with all its images. */
+  /** Maximum number of running calls and waiting images. If one place is free, a whole request is accepted. */
   capacity: number;
   /** Maximum time from `arrived` to the last outcome. After it the request is rejected with deadline_exceeded. */
   deadline_ms: number;
   /** A cancelled job that has not ended after this time is stuck. */
   stuck_ms?: number;
   /**
-   * Processes one or two images of one request on one worker, and resolves to the outcomes in their order. `slot`:
-   * 0 to `workers` − 1, not in use by another call.
+   * Runs jobs of one request on one worker, and resolves to the outcomes in their order. `slot`: 0 to `workers` − 1,
+   * not in use by another call.
    */
   run(jobs: readonly Job[], slot: number): Promise<readonly Outcome[]>;
   /**
@@ -269,8 +268,7 @@ export class JobQueue<Job, Outcome> {
       const next = this.#fair.next({ up: this.#up, free: this.#free.length });
       if (next === undefined) return;
       const { request, allowed } = next;
-      // A second image for the same worker saves a message. It is worth it only if another request uses the
-      // other worker.
+      // Two images in one message save a message. Without another request, the second image goes to another worker.
       const count = this.#fair.requests > 1 ? allowed : 1;
       const estimate_ms = this.#fair.started(request, count);
       const from = request.next;

@@ -56,7 +56,7 @@ export function serveJobs(jobs: Jobs): (request: Request) => Promise<Response<un
 type WithoutCpuTime =
   Response<unknown> extends infer R ? (R extends unknown ? Omit<R, 'cpu_ms'> : never) : never;
 
-/** Runs one image through every model, so that a pack that loads but does not run fails at startup. */
+/** Analyses one image, without liveness models, so that a pack that loads but does not run fails at startup. */
 function tryOnce(addon: Addon, pack_directory: string): void {
   const first = addon.analyse(pack_directory, drawnFace, {
     accuracy_mode: 'balance',

@@ -29,7 +29,7 @@ export class StuckImages {
   }
 }
 
-/** Number of bytes at the beginning of an image that are hashed. A limit, because hashing blocks the main thread. */
+/** Maximum number of bytes of an image that are hashed, because hashing blocks the main thread. */
 export const hashed_bytes = 1024 * 1024;
 
 /** Returns the hash of an image's first MiB, in hexadecimal. */

@@ -35,7 +35,7 @@ export interface Services {
   readonly unread: UnreadResponses;
   readonly readiness: Readiness;
   readonly telemetry: Telemetry;
-  /** Returns a document of the site. `id`: its endpoint. `query`: of the request. */
+  /** Returns a document of the site. `id`: its endpoint. `query`: the query string of the request. */
   documents(id: EndpointId, query: string): Document | Promise<Document>;
 }
 
@@ -74,7 +74,7 @@ export class Context {
     if (trace) this.headers.push(['traceparent', trace.traceparent]);
   }
 
-  /** The client's IP address; undefined unless FACEMATCH_LOG_CLIENT is on. */
+  /** The client's IP address, or its /64 prefix for IPv6; undefined unless FACEMATCH_LOG_CLIENT is on. */
   get client(): string | undefined {
     const { log_client, trusted_hops } = this.services.config;
     if (log_client === 'off') return undefined;

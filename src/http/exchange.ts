@@ -34,7 +34,7 @@ export type ReplyMode =
    * lose the response (RFC 9112, section 9.6).
    */
   | 'drain'
-  /** The end of the body is ambiguous. The connection closes, and no more data is read. */
+  /** The end of the body is ambiguous. The connection closes after the response. */
   | 'cut';
 
 /** Interface of a transport for one exchange. It calls `data`, `left` and `endUnclear`. */
@@ -121,7 +121,7 @@ export class Exchange {
   readonly #limits: ExchangeLimits;
   #state: State = { name: 'waiting' };
   #rest: Rest;
-  /** Sum over all small chunks of the number of bytes below `smallChunk_bytes`. */
+  /** Sum of the numbers of bytes by which small chunks are below `smallChunk_bytes`. */
   #shortfall = 0;
   #onLeft: (() => void) | undefined;
   readonly #onOver: (() => void)[] = [];
@@ -158,7 +158,7 @@ export class Exchange {
 
   /**
    * Sends the response. Returns false if a response was sent before or the client has disconnected. `close`: closes
-   * the connection after the response. If it throws, the connection is closed.
+   * the connection after the response. If sending throws, the connection is closed.
    */
   reply({ status, headers, body }: Reply, further: Headers = [], close = false): boolean {
     if (!this.open) return false;

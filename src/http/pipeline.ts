@@ -34,7 +34,7 @@ export class Pipeline {
     this.#cors = new Cors(services.config.cors_origins);
   }
 
-  /** Milliseconds since the last request; 0 while a request is in flight or its body is still arriving. */
+  /** Milliseconds since the last request began; 0 while a request is in flight or its body is still arriving. */
   get quiet_ms(): number {
     const isBusy = this.inFlight > 0 || this.#open > 0;
     return isBusy ? 0 : performance.now() - this.#lastRequest_ms;
@@ -179,7 +179,7 @@ function faultOf(error: unknown): string {
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }
 
-/** Collects the body while the shared limiter is asked. */
+/** Collects the body while the shared limiter decides. */
 function holdBody(context: Context, route: Route): void {
   const { services, exchange, owner } = context;
   const { content_length, headers } = exchange.request;

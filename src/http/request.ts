@@ -104,7 +104,7 @@ export function requestId(sent: string | undefined): string {
 }
 
 /**
- * Parses a `traceparent` (W3C Trace Context, section 3.2). Of later versions, uses only the fields of version
+ * Parses a `traceparent` (W3C Trace Context, section 3.2). For later versions, uses only the fields of version
  * 00 (section 4.3).
  */
 export function traceOf(header: string | undefined) {

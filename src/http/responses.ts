@@ -63,7 +63,7 @@ export interface Document {
   reply(if_none_match: string | undefined, accept_encoding: string | undefined): Reply;
 }
 
-/** Sends the reply at once if possible, because on µWS a late response ends a pipeline. */
+/** Returns the reply at once if possible, because on µWS a late response ends a pipeline. */
 export function documentReply(
   { headers }: Request,
   document: Document | Promise<Document>,
@@ -86,7 +86,7 @@ export class Cors {
   /** Headers for any response to this request. */
   headers(request: Request): Headers {
     if (this.#origins.size === 0) return [];
-    // Sent for rejected origins too, because caches must know that responses depend on the origin.
+    // Vary is sent for rejected origins too, because caches must know that responses depend on the origin.
     const vary = ['Vary', 'Origin'] as const;
     const origin = request.headers.get('origin');
     if (!this.#allows(origin)) return [vary];

@@ -63,7 +63,7 @@ export class Router {
     return found;
   }
 
-  /** Returns the methods of a path, for Allow; empty for an unknown path. */
+  /** Returns the methods of a path, for Allow; empty for an unknown or disabled path. */
   methods(path: string): readonly string[] {
     const open = this.#open.get(path) ?? [];
     return open.flatMap(({ endpoint: { method } }) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));

@@ -17,9 +17,7 @@ const check_interval_ms = 2000;
 /** Maximum number of responses that are checked to make room, because each check is a system call. */
 const maxChecks = 64;
 
-/**
- * Maximum memory for clients that do not read: some hundreds of match responses, some tens of the largest.
- */
+/** Maximum memory of the unread responses of all clients. */
 const held_limit_bytes = 32 * 1024 * 1024;
 
 /** Larger responses are sent in pieces of this size, so that the transports do not copy the rest. */

@@ -11,7 +11,7 @@ const minNativeCopy_bytes = 512;
 /** Memory for one body at a time. It contains only zeros when it is acquired. */
 export interface BodyBuffer {
   readonly bytes: Uint8Array<SharedArrayBuffer>;
-  /** Number of bytes that have physical memory: the maximum number that were ever written. */
+  /** Maximum number of bytes that have physical memory. */
   resident: number;
   /** Offset up to which huge pages were requested; 0 for none. */
   hugeUpTo: number;
@@ -19,7 +19,7 @@ export interface BodyBuffer {
   since_ms: number;
 }
 
-/** Capacities are powers of two up to the second value, and multiples of it beyond. */
+/** Capacities are powers of two from the first to the second value, and multiples of the second beyond. */
 const minCapacity_bytes = 64 * 1024;
 const maxKeptBuffer_bytes = 32 * 1024 * 1024;
 

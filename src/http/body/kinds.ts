@@ -112,12 +112,12 @@ export function jsonLimit({ max_body_bytes, upload_memory_bytes }: BodyLimits): 
   return Math.min(Math.ceil((max_body_bytes / 3) * 4) + jsonMembers_bytes, share_bytes);
 }
 
-/** Maximum size of a body that is checked for completeness. */
+/** Maximum size of a JSON body that is checked for completeness. */
 const maxJsonCheck_bytes = 1024 * 1024;
 
 /**
  * Maximum number of bytes that are checked for completeness per second, so that slow uploads do not keep the main
- * thread busy. Further bodies count as incomplete, and their clients get the same 408 later.
+ * thread busy. Further bodies count as incomplete, and get 408 later.
  */
 const maxCheckedPerSecond_bytes = 4 * 1024 * 1024;
 

@@ -28,11 +28,11 @@ const MAX_LOOKALIKES = 1000;
  */
 const MAX_PADDING = 1000;
 /**
- * Node searches needles of at least this length in far fewer steps than there are bytes, whatever the body.
+ * Minimum length of a needle that Node searches in far fewer steps than there are bytes, whatever the body.
  */
 const FAST_NEEDLE = 8;
 
-/** Number of bytes that one step searches. This is at least twice as fast as reading single bytes. */
+/** Number of bytes that one step searches, at least twice as fast as reading single bytes. */
 const searched_bytes = 2 * step_cost;
 
 const HTAB = 0x09;

@@ -7,7 +7,7 @@ const maxKept_bytes = 64 * 1024 * 1024;
 
 /**
  * Limits the memory of request bodies. A body is charged for the bytes that have arrived, whatever its declared
- * length. A large body is charged one additional huge page. No owner can use all of the memory.
+ * length. A large body is charged one additional huge page.
  */
 export class Uploads {
   /** Maximum memory for the bodies of in-flight requests. */
@@ -31,7 +31,7 @@ export class Uploads {
 
   /**
    * Opens an upload. `length`: declared length; undefined for any length up to `limit`. Throws Problem overloaded if
-   * the body does not fit beside the bytes that have arrived so far.
+   * the body does not fit in addition to the bytes that have arrived so far.
    */
   open(owner: string, length: number | undefined, limit: number): Upload {
     if (!this.#fits(owner, length ?? 1)) throw new Problem('overloaded');

@@ -14,7 +14,7 @@ import { type Connections, cannotListen, type ListenerOptions, type Listening, u
 import { packetsOf } from './packets.ts';
 import { NodeWire, unclearPrefix, wiresOf } from './wire.ts';
 
-/** The same timeouts as µWS. */
+/** The same timeout as µWS, and the interval of its check. */
 const headersTimeout_ms = 10_000;
 const check_ms = 2000;
 
@@ -192,7 +192,7 @@ function count(server: Server, connections: Connections, makesRoom: boolean): vo
       connections.open -= 1;
     });
   });
-  // node:https emits no connection event for a failed handshake.
+  // node:https emits no secureConnection event for a failed handshake.
   server.on('tlsClientError', () => {
     connections.silent += 1;
   });
@@ -229,7 +229,7 @@ function handleParseError(error: ParseError, socket: Socket, again: Server): voi
   if (rejected.has(socket)) return;
   rejected.add(socket);
   const wires = [...wiresOf(socket)];
-  // The client sent nothing, or has disconnected.
+  // The client has disconnected, or its headers did not arrive in time.
   if (!socket.writable || !error.code?.startsWith('HPE_')) {
     socket.destroy();
     return;

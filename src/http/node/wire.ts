@@ -48,7 +48,7 @@ export class NodeWire implements Wire {
     this.exchange.endUnclear();
   }
 
-  /** If the request body is incomplete, the response stays open, because Node closes the connection at its end. */
+  /** In modes `drain` and `cut` the response stays open, because Node closes the connection when the response ends. */
   send(reply: Reply, mode: ReplyMode): void {
     const { status, headers, body } = reply;
     this.#isKept = mode === 'keep' || mode === 'skip';
@@ -160,7 +160,7 @@ export const unclearPrefix = 'unclear-';
 const openWires = new WeakMap<Socket, Set<NodeWire>>();
 
 /**
- * Returns the exchanges of a connection that are not over, including waiting ones. When the connection ends,
+ * Returns the wires of a connection whose exchanges are not over, including waiting ones. When the connection ends,
  * all of them end.
  */
 export function wiresOf(socket: Socket): Set<NodeWire> {

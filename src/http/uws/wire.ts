@@ -115,7 +115,7 @@ export class UwsWire implements Wire {
   }
 
   /**
-   * Returns true for `100-continue` in another case than lower case, which µWS does not handle (RFC 9110,
+   * Returns true for `100-continue` with upper-case letters, which µWS does not handle (RFC 9110,
    * section 10.1.1).
    */
   #waitsForContinue(): boolean {
@@ -144,7 +144,7 @@ export class UwsWire implements Wire {
   /**
    * Sends a response with `tryEnd`, which reports whether the socket accepted it; the rest is sent when there is
    * room. µWS's `end` loses the body if the cork buffer cannot be written, and crashes the process without an abort
-   * handler. It is used only for the last response of a connection, whose body a client that does not read may miss.
+   * handler. `end` is used only for the last response of a connection.
    */
   #sendWhole(res: HttpResponse, reply: Reply, hasBody: boolean, size: number, close: boolean): void {
     this.#cork(res, () => {
