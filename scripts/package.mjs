@@ -37,7 +37,7 @@ const platforms = ['linux-x64', 'linux-arm64'];
 const own = JSON.parse(readFileSync('package.json', 'utf8'));
 const advice = 'The packages were not built. Run npm run setup first. The error is above.';
 
-/** The default pack. Users add other packs with FACEMATCH_PACK. */
+/** The default pack. FACEMATCH_PACK selects another one. */
 const pack = 'models/packs/default';
 const samples = ['sample1.jpg', 'sample3.jpg'];
 /** Files that the program needs at run time, and documentation. */
@@ -123,7 +123,7 @@ async function platformPackage() {
 
 const programFolder = join(out, 'facematch');
 
-/** Writes the files of the program's package, without the notices, which must be downloaded. */
+/** Writes the files of the program's package, without the notices of the API reference, which must be downloaded. */
 function writeProgram(forRegistry) {
   rmSync(programFolder, { recursive: true, force: true });
   for (const path of programFiles) copy(path, programFolder);
@@ -153,7 +153,7 @@ function writeProgram(forRegistry) {
   linkToRepository(programFolder);
 }
 
-/** Adds the notices to the program's package, and resolves to its folder. */
+/** Adds these notices to the program's package, and resolves to its folder. */
 async function programPackage() {
   copy(join(await notices(), 'api-reference.txt'), programFolder, 'licences/api-reference.txt');
   return programFolder;

@@ -5,7 +5,7 @@
 // --full   also install what only the slow tests need
 // --bench  like --dev, and also install the npm packages of the programs that the benchmarks compare with
 // --quiet  print nothing about steps that are up to date
-// --only   run only these steps: debian, npm, uws, addon, types, program, pack
+// --only   run only these steps: debian, npm, uws, addon, types, program, pack; with --full also headers, next, promtool
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -44,7 +44,7 @@ const only = given.only?.split(',');
 const buildPackages =
   'cmake g++ make libopencv-core-dev libopencv-imgproc-dev libjpeg-dev libpng-dev libwebp-dev'.split(' ');
 const devPackages = 'clang-format-19 doctest-dev nlohmann-json3-dev openssl redis-server'.split(' ');
-/** clang-19 contains libFuzzer. */
+/** libclang-rt-19-dev contains libFuzzer. */
 const fullPackages =
   'clang-19 libclang-rt-19-dev strace systemd chromium curl bsdutils python3 nginx caddy haproxy logrotate'.split(
     ' ',

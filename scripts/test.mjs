@@ -62,8 +62,8 @@ function script(name) {
 }
 
 /**
- * If true, builds the C++ tests, and the addon that test/slow/native loads, with AddressSanitizer and UBSan. `npm test`
- * uses the release build of the core instead, which saves two thirds of the compilation.
+ * If true, builds the C++ tests, and the addon that test/slow/native and test/slow/fuzz load, with AddressSanitizer and
+ * UBSan. `npm test` uses the release build of the core instead, which saves two thirds of the compilation.
  */
 const isSanitized = full || words.length > 0;
 const tree = isSanitized ? 'build/asan' : 'build/addon';

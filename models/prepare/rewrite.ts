@@ -100,7 +100,7 @@ function keepBatchInReshapes(graph: Graph): void {
   }
 }
 
-/** All rewrites, in order. models/README.md has the gain of each. */
+/** All rewrites, in order. docs/research/packs.md has the gain of each. */
 const rewrites: Rewrite[] = [
   dropConstantInputs,
   hoistConstants,
@@ -170,8 +170,8 @@ function convolutionsAround(graph: Graph, prelu: Node, channels: number) {
 }
 
 /**
- * Replaces PReLU by operators that ONNX Runtime supports in its blocked layout (NCHWc). It does not support PReLU in
- * this layout, and would reorder the whole tensor before and after it. Conv is a 1×1 depthwise convolution:
+ * Replaces PReLU by operators that ONNX Runtime supports in its blocked layout (NCHWc). The runtime does not support
+ * PReLU in this layout, and would reorder the whole tensor before and after it. Conv is a 1×1 depthwise convolution:
  *
  *   PReLU(x) = a·x + (1 − a)·Relu(x) = Conv(x; a) + Relu(Conv(x; 1 − a))      if no a is above 1
  *                                    = Conv(x; a) + Conv(Relu(x); 1 − a)      for any a

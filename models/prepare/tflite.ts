@@ -37,7 +37,7 @@ export interface Operator {
   kind: OperatorKind;
   inputs: Tensor[];
   output: Tensor;
-  /** Fields that the file omits are 0. */
+  /** A field that the file omits is undefined, and means 0. */
   options: Options;
 }
 

@@ -48,7 +48,7 @@ const byDefault: Allowed = { max_error: 1e-4 };
 
 const forEmbedders: Allowed = { min_cosine: 0.99999 };
 
-/** Lower, because the ranges of the quantisation were measured on faces and not on synthetic images. */
+/** This cosine is lower, because the ranges of the quantisation were measured on faces, not on synthetic images. */
 const forInt8: Allowed = { min_cosine: 0.95 };
 
 const seeds = [1, 2, 3, 4];
@@ -101,7 +101,7 @@ export async function compareNets(
   rewritten: Uint8Array,
   inputs: Float32Array[],
 ) {
-  // Makes integer sums exact on every CPU, like native/core/runtime/session.cpp.
+  // Makes integer sums exact on every CPU, like native/core/runtime/onnx_runtime.cpp.
   const extra = { session: { x64quantprecision: '1' } };
   const options: InferenceSession.SessionOptions = { intraOpNumThreads: 1, logSeverityLevel: 3, extra };
   const sessions = await Promise.all(

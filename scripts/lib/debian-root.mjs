@@ -19,7 +19,7 @@ export function requireTools(who) {
   }
 }
 
-/** Command that runs another one in its own mount and process namespaces. */
+/** Beginning of a command line that runs a command in its own mount and process namespaces. */
 const isolated = ['unshare', '--mount', '--pid', '--fork', '--kill-child'];
 
 /**

@@ -114,7 +114,7 @@ export function endpointsTable() {
 }
 
 const fieldNames = (id) => Object.keys(endpoints.find((one) => one.id === id).fields);
-/** Options of all endpoints that analyse images. */
+/** Options of all endpoints that analyse images, except match. */
 const analysis = fieldNames('detect').filter((name) => name !== 'image');
 /** Further options of these endpoints except detect. */
 const rejection = fieldNames('match_person').filter(

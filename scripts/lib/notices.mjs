@@ -6,7 +6,7 @@ import { installPackages, isDebian, missingPackages, unpackFiles } from './debia
 import { apiReference, extractFiles, requireDigest } from './extract.mjs';
 import { hashOf, isStamped, run, SetupError, writeStamp } from './run.mjs';
 
-/** SHA-256 of ONNX Runtime's notices. The npm package has none, so they come from the PyPI package of that version. */
+/** SHA-256 of ONNX Runtime's notices. Only the PyPI package of the same version has them, not the npm package. */
 const onnxRuntime = {
   LICENSE: '2f07c72751aed99790b8a4869cf2311df85a860b22ded05fa22803587a48922c',
   'ThirdPartyNotices.txt': '143764b952fdb1a7c69ce653bfba74a7744d6a8a573bfb73e235fba356c83de3',

@@ -14,7 +14,7 @@ import { bytePrelu, domains, quantise } from './quantise.ts';
 
 const { onnx } = onnxProto;
 
-/** The models have opset 9. Of their operators, only Unsqueeze has changed in this version. */
+/** The models have opset 9. Only one of their operators, Unsqueeze, differs in opset 13. */
 const opset = 13;
 /** The first version in which a file may define its own operators. */
 const irVersion = 8;
@@ -37,7 +37,7 @@ export function quantiseNet(bytes: Uint8Array, plan: Int8Plan): Uint8Array {
 
 const quantisable: ReadonlySet<string> = new Set(['Conv', 'Add', 'PRelu']);
 
-/** Returns the tensor that identifies a node in a plan: the output of the convolution. For a PReLU, it is the input. */
+/** Returns the tensor that identifies a node in a plan: the input of a PReLU, or the output of another node. */
 function convolutionBehind({ opType, input, output }: Node): string {
   return opType === 'PRelu' ? input![0]! : output![0]!;
 }
@@ -77,8 +77,8 @@ function openForQuantising(bytes: Uint8Array): Model {
 }
 
 /**
- * Parameters of the quantisation, measured on images once (models/README.md): the ranges of the tensors, the factors
- * that equalise their channels, and the convolutions that stay floats because they lose the most accuracy.
+ * Parameters of the quantisation, measured on images once (docs/research/packs.md): the ranges of the tensors, the
+ * factors that equalise their channels, and the convolutions that stay floats because they lose the most accuracy.
  */
 export interface Int8Plan {
   fitted_on: string;
