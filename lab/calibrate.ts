@@ -109,8 +109,8 @@ function morePeople({ stated_fmr, people }: CalibrationCheck): number {
  * `cohorts` normalise each pair with a cohort without its two people. Without `cohorts`, the similarity is the cosine.
  *
  * `check` has the measured rates for each of `percents`: of each group, of all groups together, and of any two
- * people. Each pair is tested with a table that was fitted without its two people. The floor is raised above a stated
- * rate that the last two exceed by more than floorTolerance, or that their pairs are too few to measure.
+ * people. Each pair is tested with a table that was fitted without its two people. The floor is raised above each
+ * stated rate for which the last two exceed floorTolerance or have too few pairs.
  *
  * `taken_for_one_person` counts the omitted pairs of each group, whose cosine is above `samePersonAbove`. Without
  * `samePersonAbove`, `too_alike` lists the omitted pairs.

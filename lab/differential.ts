@@ -137,8 +137,8 @@ function rateOf({ rate, interval, trials, effect }: PersonRate | PairRate): Rate
 const minExpectedErrors = 30;
 
 /**
- * Returns one entry for each measure that at least two groups can be compared by. `percent` is undefined for failure
- * to acquire, which does not depend on the threshold.
+ * Returns one entry for each measure with at least two comparable groups. `percent` is undefined for failure to
+ * acquire, which does not depend on the threshold.
  */
 function worstOverBest(groups: readonly GroupFigures[], percents: readonly number[]) {
   const compare = (measure: Measure, percent: number | undefined, of: (figures: GroupFigures) => Rate) => {
@@ -181,7 +181,7 @@ function shownOf<T extends Rate>(rates: readonly T[]): T[] {
   return shown.length === rates.length || shown.length === 0 ? shown : shownOf(shown);
 }
 
-/** Enough samples to estimate the 95th percentile within a few per cent. */
+/** Number of samples, enough to estimate the 95th percentile within a few per cent. */
 const samples = 4000;
 
 /**
@@ -205,7 +205,7 @@ function ratioIfEqual(rates: readonly Rate[]): number {
 function normals(): () => number {
   let state = 1;
   const uniform = () => {
-    // Park and Miller's minimal standard generator, as revised in 1993.
+    // Uses Park and Miller's minimal standard generator, as revised in 1993.
     state = (state * 48_271) % 2_147_483_647;
     return state / 2_147_483_647;
   };

@@ -38,7 +38,7 @@ interface JudgeOptions {
   mode: AccuracyMode;
   /** The pack's calibration; undefined if it has none. */
   calibration: Calibration | undefined;
-  /** Whether the pack has a cohort. `cohorts` replace it if they are set. */
+  /** `none` if the pack has no cohort. `cohorts` replace the pack's cohort. */
   packCohort: Exclude<CohortUse, 'held-out'>;
   cohorts: HeldOutCohorts | undefined;
 }
@@ -68,7 +68,7 @@ export async function fitHeldOut(
   workers: number,
 ): Promise<HeldOutCohorts> {
   const labelled = embedded.flatMap(({ set, images }) =>
-    // Sorted by name, like the images for a pack's cohort.
+    // Sorts by name, like the images for a pack's cohort.
     [...images]
       .sort(([a], [b]) => (a < b ? -1 : 1))
       .flatMap(([name, { embedding }]) =>

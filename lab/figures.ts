@@ -93,7 +93,7 @@ export function figuresOf({ pairs, images, calibration, seconds, acquisitions, .
   };
 }
 
-/** Returns the images without a face, the unreadable images, and the number of compared faces with each warning. */
+/** Returns the images without a face, the unreadable images, and the number of compared faces with each quality warning. */
 export function imageFigures(images: ReadonlyMap<string, EmbeddedImage>) {
   const all = [...images];
   const failures: Record<string, string> = Object.fromEntries(
@@ -134,7 +134,7 @@ function scoreFigures(
 export type Observed = ReturnType<typeof observe>;
 
 export interface ThresholdPoint extends Observed {
-  /** The false match rate of the threshold: requested, or stated by the pack. */
+  /** Target false match rate, or the rate that the pack states. */
   target_fmr: number;
   threshold: number;
   /** The threshold as confidence_percent; undefined for a cosine. */

@@ -30,7 +30,7 @@ export const foldPairs = Array.from({ length: folds }, (_, high) =>
   Array.from({ length: high + 1 }, (_, low) => [low, high] as const),
 ).flat();
 
-/** Memoizes a function of the omitted folds, or of none. */
+/** Memoizes a function of the omitted folds (two or none). */
 export function perFolds<Result>(compute: (left: readonly number[]) => Result) {
   const known = new Map<string, Result>();
   return (...left: readonly number[]): Result => {

@@ -113,7 +113,7 @@ const changeOf = (from: Frame, to: Frame) => ({
 
 /**
  * Ranges of angles, in degrees, in which a photo counts as a performed step. They start above the thresholds of the
- * service (motionThresholds). The maxima apply to steps about the other axis.
+ * service (motionThresholds). The maxima limit the angle about the other axis.
  */
 const stepRanges = { yaw: [30, 55], pitch: [15, 30], maxYaw: 12, maxPitch: 8 } as const;
 

@@ -43,7 +43,7 @@ const truth = new Map(Object.entries({ '1': true, true: true, '0': false, false:
 
 /**
  * Reads a list of pairs. The columns are `image1`, `image2`, `same` (1, 0, true or false in any case) and optionally
- * `fold`, in any order. Throws an Error that names the file and the line.
+ * `fold`, in any order. Throws an Error that names the file and any wrong line.
  */
 export function readPairs(file: string): LabelledPair[] {
   const { columns, rows } = readTable(file);
@@ -85,15 +85,15 @@ export function peopleOfPairs(pairs: readonly LabelledPair[]): Map<string, numbe
   });
   const images = imagesOf(pairs);
   // Disjoint sets of images: the root of each tree represents a person.
-  const above = new Map(images.map((image) => [image, image]));
+  const parents = new Map(images.map((image) => [image, image]));
   const rootOf = (image: string): string => {
     let root = image;
-    while (above.get(root) !== root) root = above.get(root)!;
-    above.set(image, root);
+    while (parents.get(root) !== root) root = parents.get(root)!;
+    parents.set(image, root);
     return root;
   };
   if (!areFolders) {
-    for (const { image1, image2, same } of pairs) if (same) above.set(rootOf(image1), rootOf(image2));
+    for (const { image1, image2, same } of pairs) if (same) parents.set(rootOf(image1), rootOf(image2));
   }
   const numbers = new Map<string, number>();
   return new Map(

@@ -108,8 +108,8 @@ export function readPeople(
     const file = fileOf(pathOf(cellOf('image')), line);
     return file === undefined ? [] : [{ file, cellOf }];
   });
-  const there = new Set(files);
-  if (listed.every(({ file }) => !there.has(file))) {
+  const existing = new Set(files);
+  if (listed.every(({ file }) => !existing.has(file))) {
     throw new Error(`${list.file} lists no image of ${folder}`);
   }
   const common = commonFolder(listed.map(({ file }) => file));
@@ -141,10 +141,10 @@ export function requireColumns(groupings: readonly Grouping[], folders: readonly
   const lists = folders.map((folder) => labelsOf(readList(folder)?.columns ?? []));
   for (const grouping of groupings) {
     if (lists.some((labels) => grouping.every((column) => labels.includes(column)))) continue;
-    const there = [...new Set(lists.flat())];
+    const available = [...new Set(lists.flat())];
     throw new Error(
       `No people.tsv has the labels ${groupingText(grouping)}. ` +
-        (there.length > 0 ? `Available labels: ${there.join(', ')}.` : 'There are no labels.'),
+        (available.length > 0 ? `Available labels: ${available.join(', ')}.` : 'There are no labels.'),
     );
   }
 }

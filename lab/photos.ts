@@ -12,7 +12,7 @@ import { byPerson, foldOf, type PeopleSet } from './people.ts';
 
 /** Maximum number of photos per person in the measurement. */
 const maxPhotos = 4;
-/** The calibration states shifts for up to this number of photos, the maximum of a request. */
+/** The calibration states shifts for up to this number of photos, the maximum of one side of a request. */
 const maxStatedPhotos = 16;
 /**
  * Minimum shift for an infinite number of photos. The unit is the difference in similarity between an FMR of 1e-4 and
@@ -42,7 +42,7 @@ export function statedShifts(measured: readonly number[], table: Calibration): n
   );
 }
 
-/** Minimum number of people with a number of photos, to measure its shift. */
+/** Minimum number of people who have enough photos to measure a shift. */
 const minPeople = 100;
 /** The shift is the largest of those measured at these rates, which belong to 50, 60 and 70 percent. */
 const rates = [1e-2, 1e-3, 1e-4];

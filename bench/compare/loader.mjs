@@ -37,8 +37,8 @@ function windowBetween(before, pid, latencies, errors) {
 
 /** Runs `clients` clients, each with one request in flight at any time. */
 async function closedLoop({ pid, clients, warm_s, seconds, min_responses }, load) {
-  let over = false;
-  const running = load.closedLoop(clients, () => !over);
+  let isOver = false;
+  const running = load.closedLoop(clients, () => !isOver);
   const until = async (s, count) => {
     const start = performance.now();
     await setTimeout(s * 1000);
@@ -50,7 +50,7 @@ async function closedLoop({ pid, clients, warm_s, seconds, min_responses }, load
   await until(seconds, first + min_responses);
   const latencies = load.responses.slice(first).map(({ status, ms }) => [status, ms]);
   const window = windowBetween(before, pid, latencies, load.lost - lost);
-  over = true;
+  isOver = true;
   await running;
   return window;
 }

@@ -79,8 +79,8 @@ async function startServer(
   const { origin, key, pid } = server;
   const generator = startLoader(own.length > 0 ? String(cpus.at(-1)) : undefined);
   const load = (job) => generator.load({ pid, key, port: Number(new URL(origin).port), ...job });
-  const cheap = contenders[contender].scenarios.includes('small') ? 'small' : scenario;
-  const settling = { loop: 'closed', clients: saturating, scenario: cheap, mode: 'fast' };
+  const cheapest = contenders[contender].scenarios.includes('small') ? 'small' : scenario;
+  const settling = { loop: 'closed', clients: saturating, scenario: cheapest, mode: 'fast' };
   await load({ ...settling, warm_s: settle_s, seconds: 0, min_responses });
   const stop = () => {
     generator.stop();
@@ -120,8 +120,8 @@ async function runBlock(block, round, options, { servers, checks, onProgress, on
   const { warm_s, seconds, min_responses } = options;
   for (const cell of cellsOf(block.runs)) {
     for (let turn = 0; turn < cell.turns; turn++) {
-      const taking = [...up.keys()].filter((run) => run.cells.some((one) => sameCell(one, cell)));
-      for (const run of rotated(taking, round + turn)) {
+      const measured = [...up.keys()].filter((run) => run.cells.some((one) => sameCell(one, cell)));
+      for (const run of rotated(measured, round + turn)) {
         onProgress(run.contender);
         const subject = up.get(run);
         const { contender, workers } = run;

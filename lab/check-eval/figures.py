@@ -12,7 +12,7 @@ Z = 1.959963984540054
 data = json.load(sys.stdin)
 scores, same, people = (np.array(data[name]) for name in ("scores", "same", "people"))
 mated, non_mated = scores[same], scores[~same]
-lost = data["not_acquired"]
+not_acquired = data["not_acquired"]
 
 
 def wilson(hits, trials):
@@ -32,10 +32,10 @@ def mated_interval(errors):
     count = people.max() + 1
     trials = np.bincount(own, minlength=count)
     hits = np.bincount(own[errors], minlength=count)
-    n, rate, there = trials.sum(), errors.mean(), (trials > 0).sum()
+    n, rate, tested = trials.sum(), errors.mean(), (trials > 0).sum()
     independent = n * rate * (1 - rate)
     squares = ((hits - rate * trials) ** 2).sum()
-    observed = there / (there - 1) * squares / independent if independent > 0 else 1
+    observed = tested / (tested - 1) * squares / independent if independent > 0 else 1
     seen = min((hits > 0).sum(), (trials > hits).sum())
     effect = blend(observed, seen, n * ((trials / n) ** 2).sum(), 2)
     return wilson(hits.sum() / effect, n / effect)
@@ -70,8 +70,8 @@ def add(name, threshold):
         "fnmr": errors.mean(),
         "fnmr_low": fnmr_low,
         "fnmr_high": fnmr_high,
-        "far": matches.sum() / (len(non_mated) + lost["non_mated"]),
-        "frr": (errors.sum() + lost["mated"]) / (len(mated) + lost["mated"]),
+        "far": matches.sum() / (len(non_mated) + not_acquired["non_mated"]),
+        "frr": (errors.sum() + not_acquired["mated"]) / (len(mated) + not_acquired["mated"]),
     }
     for key, value in figures.items():
         result[f"{name}: {key}"] = float(value)

@@ -119,8 +119,8 @@ async function openPack({ pack: nameOrPath, keepCalibration }: CalibrateOptions)
 }
 
 /**
- * Compares input scalings on the first set with enough people. Resolves to undefined if too few people have two
- * images, or unless `packs add` added the embedder: the input scaling of other embedders is known.
+ * Compares the input scalings of an embedder that the user added, on the first set with enough people. Resolves to
+ * undefined for other embedders, and if too few people have two images.
  */
 async function preprocessingOf(
   directory: string,

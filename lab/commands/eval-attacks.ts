@@ -60,7 +60,7 @@ function describeAttacks(
   ].join('\n');
 }
 
-/** Returns the number of people or instruments in the images with a face; empty if each image is separate. */
+/** Returns the number of people or instruments in the images with a face; empty if there is one for each image. */
 const sourcesText = ({ images, non_responses, sources }: ReturnType<typeof figuresOf>, what: string) =>
   sources < images - non_responses ? `, of ${countText(sources)} ${what}` : '';
 

@@ -8,9 +8,8 @@ import { Html, html } from 'facematch/for-lab';
 const positions = /(?<= (?:d|transform|[xy][12]?|c[xy]|width|height)=")[^"]*/g;
 
 /**
- * Draws a plot as SVG without a browser; the same options give the same text on any machine. `ariaLabel` and
- * `ariaDescription` are what screen readers say. `style` is the CSS of an image that is a file and has no page around
- * it.
+ * Draws a plot as SVG without a browser; the same options produce the same text on any machine. `ariaLabel` and
+ * `ariaDescription` are for screen readers. `style` is the CSS of an SVG file, which has no page around it.
  */
 export function drawSvg(options: PlotOptions, style = ''): string {
   const document = new DOMImplementation().createDocument('http://www.w3.org/2000/svg', 'svg');

@@ -114,7 +114,7 @@ describe('thresholds', () => {
       [60, 0.001],
       [70, 0.0001],
     ]);
-    // Each 10 % is one decade of the false match rate.
+    // Ten points of the percent are one decade of the false match rate.
     expect(points.map(({ threshold }) => threshold)).toEqual(
       [0.1, 0.2, 0.3].map((at) => expect.closeTo(at, 12)),
     );

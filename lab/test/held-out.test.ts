@@ -18,7 +18,7 @@ import scoresOf from '../cohort-worker.ts';
 import { foldPair, foldPairs, folds, HeldOutCohorts } from '../held-out.ts';
 import { personOf } from '../pairs.ts';
 
-// The compiled file, because it starts worker threads, which cannot run TypeScript.
+// Imports the compiled file, because it starts worker threads, which cannot run TypeScript.
 const { makeCohorts }: typeof import('../held-out.ts') = await import(projectPath('dist/lab/held-out.js'));
 
 const seeded = new Random(5);

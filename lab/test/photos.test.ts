@@ -45,7 +45,7 @@ test('increases the shift with the number of photos, so that the false match rat
   expect(shifts[0]).toBe(0);
   expect(shifts[1]).toBeGreaterThan(0.01);
   expect(shifts[2]).toBeGreaterThan(shifts[1]!);
-  // 1 in 1,000 is at 0.5, and 1 in 10,000 hardly higher, so the shifts are the measured ones.
+  // Below 1 in 1,000 the similarity hardly rises, so the stated shifts are the measured ones.
   const table = new Calibration([
     [0, 1],
     [0.5, 1e-3],

@@ -35,7 +35,7 @@ function people(name: string, count: number, alike: number, dimensions = 32): Pe
   return { name, images };
 }
 
-// The compiled file, because it starts worker threads, which cannot run TypeScript.
+// Imports the compiled file, because it starts worker threads, which cannot run TypeScript.
 const { makeCohorts }: typeof import('../../held-out.ts') = await import(projectPath('dist/lab/held-out.js'));
 
 describe('the table of false match rates', () => {
@@ -225,17 +225,17 @@ describe('images of two names with too high a cosine', () => {
       person: `copy ${i}`,
       file: `copy ${i}`,
     }));
-    const sound = fitTable([{ name: 'a', images }], undefined, [50]);
-    const spoilt = fitTable([{ name: 'a', images: [...images, ...copied] }], undefined, [50]);
-    expect(sound.too_alike).toEqual([]);
+    const withoutCopies = fitTable([{ name: 'a', images }], undefined, [50]);
+    const withCopies = fitTable([{ name: 'a', images: [...images, ...copied] }], undefined, [50]);
+    expect(withoutCopies.too_alike).toEqual([]);
     // Each copy is listed with its original and with the other copies.
-    expect(spoilt.too_alike).toHaveLength((copies * (copies + 1)) / 2);
-    expect(spoilt.too_alike[0]).toMatchObject({ group: 'a', cosine: expect.closeTo(1, 5) });
-    const at = ({ points }: typeof sound) => new Calibration(points).similarityAt(1e-3);
-    expect(at(spoilt)).toBeCloseTo(at(sound), 1);
+    expect(withCopies.too_alike).toHaveLength((copies * (copies + 1)) / 2);
+    expect(withCopies.too_alike[0]).toMatchObject({ group: 'a', cosine: expect.closeTo(1, 5) });
+    const at = ({ points }: typeof withoutCopies) => new Calibration(points).similarityAt(1e-3);
+    expect(at(withCopies)).toBeCloseTo(at(withoutCopies), 1);
   });
 
-  /** Adults, and children, who look alike. */
+  /** Makes 130 adults, and 60 children who look more alike. */
   const mixed = () => {
     const labelled = (set: PeopleSet, label: string) =>
       set.images.map((image) => ({ ...image, file: image.person, labels: [label] }));

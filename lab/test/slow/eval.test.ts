@@ -115,7 +115,7 @@ describe('facematch eval', () => {
     async () => {
       const text = readFileSync(join(shared!, 'data/lfw-dev/pairs.tsv'), 'utf8');
       const [header, ...lines] = text.trimEnd().split('\n');
-      // Every eighth pair: as many mated as non-mated pairs, from all folds.
+      // Keeps every eighth pair: as many mated as non-mated pairs, from all folds.
       writeFileSync(join(folder, 'lfw.tsv'), [header, ...lines.filter((_, i) => i % 8 === 0)].join('\n'));
       const set = `lfw=lfw.tsv:${join(shared!, 'data/lfw-dev/images')}`;
       const judged = async (line: string): Promise<Json> => JSON.parse((await evaluate(line)).stdout);
@@ -193,7 +193,7 @@ describe('the report of facematch eval', () => {
 
     test('removes only the copies of an earlier report that it does not show', async () => {
       const before = readdirSync(join(folder, 'moved/images'));
-      // The image that only its EXIF orientation turns upright.
+      // Only one image has an EXIF orientation by which the report must rotate it.
       const turned = before.filter((name) => name.endsWith('.svg'));
       expect(turned).toHaveLength(1);
       expect(read('moved/images', turned[0]!)).toContain('transform="matrix(0 1 -1 0 90 0)"');
@@ -260,7 +260,7 @@ describe('the report of facematch eval', () => {
     const groups = [everybody, ...groupings.flatMap((one: Json) => one.groups)];
     // No image with a face has the age of the image without a face.
     expect(groups.filter(({ by_percent }) => by_percent[0].fmr.trials === 0)).toHaveLength(1);
-    // The tables are those of the terminal.
+    // The report has the tables of the terminal.
     expect(textsOf(elements, 'th').filter((text) => text === 'sex F')).toHaveLength(3);
     expect(textsOf(elements, 'td')).toContain('–');
     // Three charts each for age and for sex, with the whole set and its groups.

@@ -84,7 +84,7 @@ test.skipIf(!shared)(
     const { fast, balance } = manifest.calibration;
     const text = `Labeled Faces in the Wild (${about}): 210 images of 108 people; own1-staff: 30 images of 30 people`;
     expect(balance.fitted_on).toBe(text);
-    // Measured for two photos, and extended to 16, the maximum of each side in the API.
+    // Shifts are measured for two photos, and extended to 16, the maximum of each side in the API.
     expect(balance.photos).toHaveLength(16);
     expect(balance.photos).toEqual(balance.photos!.toSorted((a, b) => a - b));
     expect(balance.floor).toBeLessThanOrEqual(0.01);

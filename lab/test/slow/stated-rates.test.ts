@@ -50,7 +50,7 @@ const samePersonAbove = 0.6;
 
 const pack = packDirectory('default');
 const manifest = readCalibratedManifest(pack);
-// The compiled files, because they start worker threads, which cannot run TypeScript.
+// Imports the compiled files, because they start worker threads, which cannot run TypeScript.
 const compiled = <Module>(name: string): Promise<Module> => import(projectPath(`dist/lab/${name}.js`));
 
 /**
