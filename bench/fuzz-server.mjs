@@ -234,7 +234,7 @@ const heaviest =
       })
     : undefined;
 const alive = dead === undefined;
-// Sent before the metrics are read, so that they do not count this request.
+// Sends this request before it reads the metrics, so that they do not count it.
 const repeated = alive ? await validResponse() : undefined;
 const held = [];
 for (const name of alive ? ['requests_in_flight', 'workers_busy', 'upload_memory_bytes'] : [])

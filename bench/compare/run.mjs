@@ -65,7 +65,7 @@ async function measureFloor({ workers }, { scenario, mode }, { seconds }) {
   return JSON.parse((await promisify(execFile)(floor, args)).stdout);
 }
 
-/** Starts a contender and its load generator, and settles both. Resolves to { origin, key, load(job), stop() }. */
+/** Starts a contender and its load generator, and warms both up. Resolves to { origin, key, load(job), stop() }. */
 async function startServer(
   { contender, workers: wanted, separate_cpus = false },
   scenario,

@@ -163,7 +163,7 @@ function printed(dots) {
 const darkened = (k) => (level) => k * level;
 const pale = (level) => 0.2 * level + 0.7;
 
-/** `tone` maps grey levels from 0 to 1. `quality` is the JPEG quality. The targets apply to `asked` variants. */
+/** `tone` maps grey levels from 0 to 1. `quality` is the JPEG quality. `asked` variants have stricter targets. */
 export const variants = [
   { name: 'as it is', asked: true },
   ...[90, 180, 270].map((degrees) => ({ name: `turned by ${degrees}°`, asked: true, make: turned(degrees) })),
