@@ -42,8 +42,7 @@ class Analyser {
         image_(bytes, options.limits, side_for_first_pass(engine.pack),
                Budget(options.image_timeout_ms, options.cancelled)) {}
 
-  // The search does not depend on min_det_score: a lower value only adds faces, a higher one
-  // removes some.
+  // A lower min_det_score only adds faces, and a higher one only removes some.
   Analysis run() {
     Finder finder(engine_, image_, options_);
     Found found = find(image_, finder);

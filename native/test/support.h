@@ -21,7 +21,7 @@ std::filesystem::path project_root();
 ByteVector read_file(const std::filesystem::path& path);
 void write_file(const std::filesystem::path& path, const ByteVector& bytes);
 
-// Returns sample1.jpg ... sample6.jpg from the package @vladmandic/face-api.
+// Returns the photo `number`, 1 to 6, of the package @vladmandic/face-api.
 ByteVector sample(int number);
 
 std::string default_pack();

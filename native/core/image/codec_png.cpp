@@ -130,8 +130,8 @@ class Decoder {
   // Returns the type of the buffer that read_rows() needs.
   int buffer_type() const { return is_deep_ ? CV_16UC4 : CV_8UC4; }
 
-  // Returns the number of BGRA rows that read_rows() needs. An interlaced image with transparency
-  // needs all rows at once; any other is read row by row, without a second copy of the whole image.
+  // Returns the number of rows of that buffer. An interlaced image with transparency needs all rows
+  // at once; any other is read row by row, without a second copy of the whole image.
   int buffered_rows() const {
     if (!has_alpha_ && !is_deep_) return 0;
     return passes_ == 1 ? 1 : height();

@@ -186,7 +186,7 @@ Contents read_contents(std::span<const uint8_t> bytes, const Budget& budget) {
   return contents;
 }
 
-// The file is decoded in this many parts; the budget is checked before each.
+// A frame is decoded in about this many parts; the budget is checked before each part.
 constexpr size_t kParts = 64;
 
 // Number of rows that are blended onto white between two checks of the budget.

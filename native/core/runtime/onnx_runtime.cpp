@@ -170,8 +170,8 @@ ort::Options options_for(const std::vector<std::string>& providers) {
   options.set_optimisation(ort::Optimisation::kAll);
   options.set("session.intra_op.allow_spinning", "0");
   options.add(own_operators());
-  // Selects slower instructions that do not saturate, because scores must be the same on every
-  // CPU.
+  // Selects slower products of unsigned bytes, which do not saturate, because scores must be the
+  // same on every CPU.
   if (!has_exact_byte_products()) options.set("session.x64quantprecision", "1");
   for (const auto& provider : providers) {
     if (provider == kCpu) continue;
