@@ -47,7 +47,7 @@ if (promtool === undefined) {
 
 const names = alerts.map(({ alert }) => alert!);
 
-test.each(alerts)('$alert has a severity, a summary and a link to its runbook', (rule) => {
+test.each(alerts)('has a severity, a summary and a link to the runbook of $alert', (rule) => {
   expect(['warning', 'critical']).toContain(rule.labels?.severity);
   expect(rule.annotations?.summary).toBeTruthy();
   expect(rule.annotations!.runbook).toBe(`docs/monitoring.md#${rule.alert!.toLowerCase()}`);

@@ -35,6 +35,6 @@ test('prints a key once on docker compose up, and serves the demo page and reque
   const models = await fetch(`${origin}/API/v1.0/models`, { headers: { 'x-api-key': key! } });
   const demo = await fetch(origin + new URL(page!).pathname);
   expect([models.status, demo.status]).toEqual([200, 200]);
-  // The printed URL has its published port.
+  // The printed URL has the published port.
   expect(facematch.ports).toEqual([`127.0.0.1:${new URL(page!).port}:8080`]);
 });

@@ -86,7 +86,7 @@ async function startHaproxy(servers: Behind, changes: Changes = [], ca?: string)
 const MiB = 1024 * 1024;
 const body = photoForm();
 const cors = ['# https://app.example $http_origin;', 'https://app.example $http_origin;'] as const;
-/** Headers of every rejection for lack of capacity. */
+/** Headers of a rejection that are the same from the proxy and the server. */
 const lastingHeaders = [
   'content-type',
   'cache-control',
@@ -157,7 +157,7 @@ describe.skipIf(!hasNginx || !hasOpenssl)('nginx with the sample', () => {
     return () => Promise.all([proxy.stop(), servers.stop()]);
   });
 
-  test('retries on the other server after a 503, so that no client gets it', async () => {
+  test('retries on the other server after a 503, so that the client gets a 200', async () => {
     const { first, key } = servers;
     const rejected = () => first.metric('facematch_rejections_total{reason="load",code="overloaded"}');
     first.gate.close();
@@ -198,7 +198,7 @@ describe.skipIf(!hasNginx || !hasOpenssl)('nginx with the sample', () => {
     }
   });
 
-  test('forwards headers of 15 KiB, and the request id that both log', async () => {
+  test('forwards headers of 15 KiB, and replaces an invalid request id', async () => {
     const headers = { 'x-long': 'x'.repeat(15 * 1024), 'x-request-id': 'not ours' };
     const response = await post(proxy.port, servers.key, { headers });
     expect(response.status).toBe(200);
@@ -228,7 +228,7 @@ describe.skipIf(!hasNginx || !hasOpenssl)('nginx with the sample', () => {
     expect(response.headers.get('strict-transport-security')).toContain('max-age=');
   });
 
-  test('buffers the body of a slow sender, so that the server gets nothing until it is complete', async () => {
+  test('buffers the body of a slow sender, so that the server gets nothing before the whole', async () => {
     const client = new RawClient(await connectTls(proxy.port, { servername: 'localhost' }));
     const received = () =>
       Promise.all([servers.first, servers.second].map((one) => one.metric('facematch_upload_memory_bytes')));
@@ -264,7 +264,7 @@ test.for([
   },
 );
 
-/** Headers of every response to a page, from the proxy and the server. */
+/** Checks a problem that a page of an allowed origin gets, from the proxy or the server. */
 function expectProblemOf(response: Awaited<ReturnType<typeof post>>, code: ErrorCode): void {
   expect(response.body).toMatchObject({
     code,

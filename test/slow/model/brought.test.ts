@@ -27,7 +27,7 @@ beforeEach(() => {
 });
 
 describe("preparing a pack of the user's nets and of another pack's nets", () => {
-  test('collects all models and does not change the other pack', async () => {
+  test('collects all models, and copies those of the other pack unchanged', async () => {
     const lines: string[] = [];
     expect(await preparePack(pack, (line) => lines.push(line), { embedder: brought })).toBe('prepared');
     expect(lines).toEqual([
@@ -150,7 +150,7 @@ test.each(kinds)('returns the same direction for the same face with %s', (_what,
   }
 });
 
-test('returns another direction with a wrong channel order or scale', () => {
+test('returns another direction with a wrong channel order', () => {
   const [expected] = embeddingsOf({});
   const wrong = analysed(smallEmbedderPack(folder, { channels: 'bgr' }));
   if (!wrong.ok) throw new Error(JSON.stringify(wrong));

@@ -59,7 +59,7 @@ describe.skipIf(!tarball || !closeOriginal)('preparing a pack', () => {
     expect(sha256(await readFile(changed!))).toBe(manifest.embedder.sha256);
   });
 
-  test('leaves complete nets when two processes prepare at once', async () => {
+  test('leaves complete nets when two calls prepare at once', async () => {
     await Promise.all([preparePack(pack, silent), preparePack(pack, silent)]);
     expect(await preparePack(pack, silent)).toBe('ready');
     expect(await readdir(pack)).toHaveLength(5);

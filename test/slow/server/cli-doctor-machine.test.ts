@@ -74,8 +74,8 @@ test.each([
   expect(stdout).not.toMatch(/\\n|\bat .*:\d+:\d+/);
 });
 
-describe('a copy of the program', () => {
-  test('reports a missing build in the doctor', async () => {
+describe('facematch doctor', () => {
+  test('reports a missing build', async () => {
     const script = copyProgram(folder, []);
     const { code, of, findings } = await diagnose(folder, {}, { script });
     expect(code).toBe(1);

@@ -7,7 +7,7 @@ import { diagnose, facematch } from '../../server/support/cli.ts';
 import { redisInstalled, TestRedis } from '../../server/support/redis.ts';
 import { newFolder } from '../../support/folder.ts';
 
-/** Tests the doctor on really broken installations. */
+/** Tests the doctor on a healthy installation and on broken ones. */
 
 let folder: string;
 let keysFile: string;
@@ -22,7 +22,7 @@ const everything = (
 ).split(', ');
 
 describe('facematch doctor', () => {
-  test('prints a line for each check, without failures on a healthy system', async () => {
+  test('reports each check as JSON, without failures on a healthy system', async () => {
     addKey(keysFile);
     const { code, ok, findings, stderr } = await diagnose(folder);
     expect({ code, ok, stderr }).toEqual({ code: 0, ok: true, stderr: '' });

@@ -36,7 +36,7 @@ const noImage =
 describe('facematch match with several candidates', () => {
   const match = (line: string) => facematchInHost(`match --mode fast ${line}`, folder);
 
-  test('lists the best match first, and candidates without a result last', async () => {
+  test('lists the best match first, and reports candidates without a result as errors', async () => {
     const { code, stdout, stderr } = await match('1.jpg 2.jpg notes.jpg gone.jpg 3.jpg');
     expect(code).toBe(1);
     const [head, ...lines] = stdout.trimEnd().split('\n');
@@ -83,7 +83,7 @@ describe('facematch match --person', () => {
     expect(json).toMatchObject({ match: true, photos_compared: { image1: 1, image2: 2 } });
   });
 
-  test('names the photo of another person, and rejects too many photos', async () => {
+  test('names a file that is not an image, and rejects too many photos', async () => {
     expectFailure(await match('1.jpg 3.jpg notes.jpg'), 1, 'Send notes.jpg');
     expectFailure(await match(`1.jpg ${'--with 3.jpg '.repeat(4)}3.jpg`), 1, 'At most 4 photos');
   });
@@ -201,7 +201,7 @@ describe('facematch detect', () => {
     const svg = readFileSync(join(folder, 'drawn.svg'), 'utf8');
     // The drawing contains the file itself, not a re-encoded copy.
     expect(svg).toContain(`"data:image/jpeg;base64,${turned.toString('base64')}"`);
-    // test/slow/browser/intake.test.ts checks in a browser that this shows it upright.
+    // test/slow/browser/intake.test.ts checks in a browser that the image is upright.
     expect(svg).toMatch(/^<svg [^>]*width="900" height="600"/);
     expect(svg).toContain('<image width="600" height="900"');
     expect(svg).toContain('transform="matrix(0 1 -1 0 900 0)"');

@@ -81,7 +81,7 @@ test.each([
   ['facematch/client', 'nodenext'],
   ['./facematch.mjs', 'node16'],
   ['./facematch.mjs', 'esnext'],
-])('type-checks a program of %s (%s)', async (client, module) => {
+])('type-checks a program that imports %s (%s)', async (client, module) => {
   const program = `
 import { FacematchClient, FacematchError, type ManyResponse, type MatchResponse, type ImageBytes } from '${client}';
 const client = new FacematchClient({ url: 'http://127.0.0.1:8080', key: 'fm' });

@@ -140,7 +140,7 @@ describe.for(programs.filter(({ runs }) => runs))('$name', ({ ask, tries, passin
     [502, 'Bad Gateway'],
     [307, 'Temporary Redirect\r\nlocation: http://127.0.0.1:1/'],
     [200, 'OK'],
-  ])("treats a gateway's %i as a missing response", async (status, rest) => {
+  ])("reports a gateway's %i with its status, after retries if it is temporary", async (status, rest) => {
     const requestHeaders = `HTTP/1.1 ${status} ${rest}\r\ncontent-length: 4\r\nconnection: close\r\n\r\n`;
     const gateway = await proxy(server.port, (socket) => respondOnce(socket, `${requestHeaders}Oops`));
     const failure = await ask('two.jpg', targetOf({ url: gateway.url }));
@@ -160,7 +160,7 @@ interface Call {
   python?: string;
   targetOf?: Partial<Target>;
   /** Returns the members that both responses must share; by default all except ids and times. */
-  of?: (respondOnce: Json) => unknown;
+  of?: (response: Json) => unknown;
 }
 
 const many = [new File([two], oddName), new File([images['none.txt']], 'none.txt'), two];
@@ -321,7 +321,7 @@ describe('the client for Node', () => {
   });
 
   test.each([{ url: 'nowhere' }, { url: 'file:///etc/hosts' }, { key: 'a\nb' }])(
-    'throws for an invalid URL: %j',
+    'throws for an invalid URL or key: %j',
     (options) => {
       expect(() => new FacematchClient({ ...targetOf(), ...options })).toThrow(TypeError);
     },

@@ -91,14 +91,14 @@ async function challenged(text: string): Promise<string> {
 const run = async (line: string) =>
   execute('bash', ['-euo', 'pipefail', '-c', reachable(await challenged(line))], folder, env);
 
-/** Runs the pages' requests, first program and command lines unchanged. */
+/** Runs the pages' requests, first program and command lines. Only URLs are replaced. */
 
 const [, program] = /```js\n(.*?)^```$/ms.exec(pages.get('docs/getting-started.md')!)!;
 writeFileSync(join(folder, 'first-match.mjs'), reachable(program!));
 
 const plain = (line: string) => line.replace('npx ', '');
 
-/** The commands eval and calibrate need sets of labelled photos. */
+/** Leaves out eval and calibrate, which need sets of labelled photos. */
 const commandLine =
   /^(?:KEY=\$\()?(?:npx )?facematch (?:match|detect|demo|config|keys create|keys list) ?[^…]*$/;
 const commands = documentedCommands()

@@ -110,7 +110,7 @@ const check = (env: Record<string, string>) =>
 const readinessLine = (status: string) => `${JSON.stringify(readiness(status))}\n`;
 const portOf = (server: TestServer) => new URL(server.adminOrigin).port;
 
-test('exits with 0 for a ready server, also if it listens on every IP address', async () => {
+test('exits the HEALTHCHECK with 0 for a ready server, and with 1 for a stopped one', async () => {
   const server = await TestServer.start({ env: { FACEMATCH_ADMIN_HOST: '0.0.0.0' } });
   const settings = { FACEMATCH_ADMIN_PORT: portOf(server), FACEMATCH_ADMIN_HOST: '0.0.0.0' };
   expect(await check(settings)).toEqual({ code: 0, stdout: readinessLine('ready'), stderr: '' });
@@ -120,13 +120,13 @@ test('exits with 0 for a ready server, also if it listens on every IP address', 
   expect(stderr).toContain('ECONNREFUSED');
 });
 
-test('exits with 1 for a server that is not ready yet', async () => {
+test('exits the HEALTHCHECK with 1 for a server that is not ready yet', async () => {
   const server = await TestServer.forTest({ gate: 'closed', until: 'listening' });
   const outcome = await check({ FACEMATCH_ADMIN_PORT: portOf(server) });
   expect(outcome).toEqual({ code: 1, stdout: readinessLine('starting'), stderr: '' });
 });
 
-test('exits with 1 after its timeout for a server that never responds', async () => {
+test('exits the HEALTHCHECK with 1 after its timeout for a server that never responds', async () => {
   const silent = createServer(() => {}).listen(0, '127.0.0.1');
   await new Promise((resolve) => silent.once('listening', resolve));
   const { port } = silent.address() as AddressInfo;

@@ -77,7 +77,7 @@ describe('the people of a folder', () => {
   });
 });
 
-test('omits photos of two people under one name', async () => {
+test('enrols no photos of two people under one name', async () => {
   mkdirSync(file('mixed/anna'), { recursive: true });
   for (const name of ['visitor.jpg', 'stranger.jpg']) copyFileSync(file(name), file(`mixed/anna/${name}`));
   expect(await enrol(client, database, file('mixed'))).toEqual({
@@ -86,7 +86,7 @@ test('omits photos of two people under one name', async () => {
   });
 });
 
-test('omits and names an unusable image', async () => {
+test('enrols no unusable image, and names it', async () => {
   mkdirSync(file('poor'));
   await (cutOuts() as Sharp[])[0]!.resize(60).jpeg().toFile(file('poor/small.jpg'));
   expect(await enrol(client, database, file('poor'))).toEqual({
@@ -95,7 +95,7 @@ test('omits and names an unusable image', async () => {
   });
 });
 
-test('runs the commands of the page, with the documented results', async () => {
+test('runs the commands of docs/identification.md, with the documented results', async () => {
   const lines = documentedCommands()
     .map(({ line }) => line)
     .filter((line) => /^node docs\/examples\/pgvector\/people/.test(line));

@@ -245,7 +245,7 @@ describe.skipIf(!redisInstalled)('an unavailable Redis', () => {
       await server.metricBecomes(up, 1);
     });
 
-    test('delays at most the first request', async () => {
+    test('delays only the first requests', async () => {
       await Promise.all(Array.from({ length: 8 }, () => ask(server)));
       await server.metricBecomes(up, 0);
       const asked = await server.metric(decisions);
@@ -283,7 +283,7 @@ describe.skipIf(!redisInstalled)('an unavailable Redis', () => {
   });
 });
 
-describe.skipIf(!redisInstalled)('Redis at startup', () => {
+describe.skipIf(!redisInstalled)('a server at startup', () => {
   beforeEach(startRedis);
 
   test('becomes ready without Redis, and shares limits once Redis runs', async () => {

@@ -66,7 +66,7 @@ const ends = ranges.flatMap(({ name, min, max }) => [
 ]);
 
 test.each(ends.filter(({ alone }) => alone))(
-  'works with $name at $value',
+  'has the expected outcome with $name at $value',
   { timeout: 300_000 },
   async ({ name, value, outcome }) => {
     expect(outcome).toContain(await statusWith({ ...required[name], [variableOf(name)]: value }));

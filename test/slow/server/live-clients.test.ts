@@ -45,7 +45,7 @@ test.skipIf(!hasPython)('verifies a person with the client for Python', async ()
 });
 
 test.skipIf(!hasCurl)(
-  'verifies a person with the shell script, which prints the reason if it does not',
+  'verifies a person with the shell script, which prints the reason of a failure',
   async () => {
     const env = { PATH: process.env.PATH, FACEMATCH_URL: target.url, FACEMATCH_KEY: target.key };
     const run = (...args: string[]) => execute(projectPath('docs/clients/live.sh'), args, folder, env);

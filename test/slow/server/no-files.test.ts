@@ -60,14 +60,14 @@ beforeAll(async () => {
   server = await TestServer.start(hasStrace ? { under: strace(traceFile) } : {}, home);
   const pid = server.child.pid!;
   const large = Buffer.concat([samples.one, Buffer.alloc(6_000_000)]);
-  const nowhere = await blank(64, 64, 'png');
+  const faceless = await blank(64, 64, 'png');
   const named = new FormData();
   named.append('image1', new Blob([samples.one as Uint8Array<ArrayBuffer>]), secretName);
   named.append('image2', new Blob(['no image']), secretName);
   /** The requests of each round: successful, rejected at every stage, and abandoned by the client. */
   const kinds: (() => Promise<{ status: number } | undefined>)[] = [
     () => server.match(twoPhotos()),
-    () => server.match({ image1: nowhere, image2: nowhere }),
+    () => server.match({ image1: faceless, image2: faceless }),
     () => server.match({ ...twoPhotos(), image2: samples.three.subarray(0, 9000) }),
     () => server.match({ image1: samples.one, image2: 'GIF89a' }),
     () => server.match({ ...twoPhotos(), threshold_percent: 'secret-value' }),

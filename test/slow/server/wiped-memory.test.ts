@@ -8,15 +8,15 @@ import { TestServer, transport } from '../../server/support/server.ts';
 import { newFolder } from '../../support/folder.ts';
 
 /**
- * Tests that no byte of an image file remains in the server's memory after the response, however the image was sent.
- * SECURITY.md lists the data that is not wiped.
+ * Tests that image files are wiped from the server's memory after the response, however they were sent. SECURITY.md
+ * lists the data that is not wiped.
  */
 
 const repeats = 1500;
 
 /**
- * µWS discards the body of a request that was rejected because of its headers, and its read buffer keeps the end of
- * the body until it is reused.
+ * µWS discards the body of a request that was rejected because of its headers. The end of the body remains in the
+ * read buffer until the buffer is reused.
  */
 const receiveBuffer_bytes = 512 * 1024;
 
@@ -31,9 +31,9 @@ function marked() {
   const comment = Buffer.concat([Buffer.from([0xff, 0xfe]), length, text]);
   const comments = Array(4).fill(comment);
   const photo = Buffer.concat([samples.one.subarray(0, 2), ...comments, samples.one.subarray(2)]);
-  const thrice = Buffer.concat([mark, mark, mark, mark]);
+  const fourMarks = Buffer.concat([mark, mark, mark, mark]);
   const encoded = [0, 1, 2].map((from) => {
-    const base64 = thrice.subarray(from, from + 30).toString('base64');
+    const base64 = fourMarks.subarray(from, from + 30).toString('base64');
     return Buffer.from(base64.slice(4, 36));
   });
   return { photo, needles: [mark, ...encoded] };
@@ -136,7 +136,7 @@ const requests: readonly [what: string, status: number | 'left', sent: Sent][] =
 
 const pair = makePair(newFolder(), 'one');
 const settings = [
-  ['plainly', {}],
+  ['over plain HTTP', {}],
   ['with a cache of embeddings', { FACEMATCH_EMBEDDING_CACHE_SIZE: '16' }],
   ['over TLS', { FACEMATCH_TLS_CERT: pair.cert, FACEMATCH_TLS_KEY: pair.key }],
 ] as const;
@@ -149,7 +149,7 @@ describe.each([...new Set([transport, 'node'])])('on %s', (FACEMATCH_HTTP) => {
     const sentRequests = requests.filter(
       ([, status]) => status === 200 || !('FACEMATCH_EMBEDDING_CACHE_SIZE' in env),
     );
-    test.each(sentRequests)('leaves no image bytes in memory after %s', async (_what, status, sent) => {
+    test.each(sentRequests)('wipes image bytes from memory after %s', async (_what, status, sent) => {
       const { photo, needles } = marked();
       const client = 'FACEMATCH_TLS_CERT' in env ? await rawTls(server.port) : new RawClient(server.port);
       const unwiped = () => countInMemory(server.child.pid!, needles);

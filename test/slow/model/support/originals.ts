@@ -36,7 +36,7 @@ export const scratch = await mkdtemp(join(tmpdir(), 'facematch-test-'));
 afterAll(() => rm(scratch, { recursive: true }));
 
 /**
- * Undefined if npm cannot download it without a network; tests that need it are then skipped with a message.
+ * Path of the tarball, or undefined if npm cannot download it. Tests that need it are then skipped with a message.
  */
 export const tarball = await download(manifest.source, scratch);
 
