@@ -50,7 +50,7 @@ const Candidate = z.object(
   { error: 'an object with "id" and "embedding" or "embeddings"' },
 );
 
-/** The request body. The API documents are generated from it too. */
+/** The request body. The API documents are generated from this schema too. */
 export const EmbeddingsRequest = z.object(
   {
     ...person,
@@ -125,7 +125,7 @@ export function compareEmbeddings(
   tools: WorkerTools,
 ): ComparedEmbeddings {
   const { check } = tools;
-  // A copy, because shared memory is slower to read, and some methods reject it.
+  // Copies the bytes, because shared memory is slower to read, and some methods reject it.
   const bytes = Buffer.from(body);
   let json: unknown;
   try {
@@ -138,11 +138,11 @@ export function compareEmbeddings(
   }
   const parsed = EmbeddingsRequest.safeParse(json);
   if (!parsed.success) throw invalidMember(parsed.error.issues[0]!, json);
-  const { embedding, embeddings, candidates, searched = candidates.length, ...asked } = parsed.data;
-  if (asked.pack !== pack || asked.version !== version) {
+  const { embedding, embeddings, candidates, searched = candidates.length, ...request } = parsed.data;
+  if (request.pack !== pack || request.version !== version) {
     throw new Problem('embedding_mismatch', {
       expected: `${pack} ${version}`,
-      given: `${asked.pack} ${asked.version}`,
+      given: `${request.pack} ${request.version}`,
     });
   }
   const people = [{ embedding, embeddings }, ...candidates].map((sent, at) => {
@@ -151,7 +151,7 @@ export function compareEmbeddings(
   });
   const [query, ...others] = personsOf(people, tools) as [Person, ...Person[]];
   return {
-    values: { ...asked, searched },
+    values: { ...request, searched },
     unknown: unknownMembers(json as object),
     agreements: query.agreements,
     candidates: others.map((other, at) => ({

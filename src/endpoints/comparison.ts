@@ -6,7 +6,7 @@ import { round } from './face.ts';
 import { faultsOf, type ImageFault } from './faults.ts';
 import type { MatchOptions } from './options.ts';
 import { accuracy_mode, threshold_percent } from './response-members.ts';
-import { cosine, flag, percent, share, some } from './schema.ts';
+import { cosine, flag, percent, positive, share } from './schema.ts';
 
 /** Compares the faces of two images, and assesses the best pair. */
 
@@ -73,7 +73,7 @@ export function decisionOf(
   return { match, confidence_percent, threshold_percent, ...measured, accuracy_mode };
 }
 
-export const pairs_compared = some.describe('Number of face pairs that were compared');
+export const pairs_compared = positive.describe('Number of face pairs that were compared');
 
 /** Shifts a similarity of mean embeddings to the scale of single photos. `photos`: number of photos on each side. */
 export function shifted(

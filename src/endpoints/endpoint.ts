@@ -160,7 +160,7 @@ export interface ImageEndpoint extends Common {
   success: Success;
   /** Kinds of requests that cannot be derived from the fields. */
   errors: readonly Extract<RequestKind, 'faces' | 'choice' | 'persons'>[];
-  /** The field with the challenge, which the request marks as used. */
+  /** Name of the field with the challenge. A request marks its challenge as used. */
   redeems?: string;
   /** Analysis options that clients cannot set. */
   analysis?: Pick<AnalyseOptions, 'refine_landmarks'>;
@@ -213,7 +213,7 @@ interface EmbeddingsEndpoint extends Common {
 interface PlainEndpoint extends Common {
   takes: 'nothing';
   success: Success;
-  buildResponse(asked: PlainContext): HandlerResult;
+  buildResponse(context: PlainContext): HandlerResult;
 }
 
 /** Context of an endpoint without a body. */

@@ -135,13 +135,13 @@ export interface CheckedFace {
 export function rejectionOfFaces(
   options: Pick<MatchOptions, 'reject_low_quality' | 'reject_presentation_attack' | 'live_threshold'>,
   warnings: readonly { code: string }[],
-  asked: readonly CheckedFace[],
+  checkedFaces: readonly CheckedFace[],
 ): Problem | undefined {
   const lowQualityWarnings = warnings.filter(({ code }) => code === 'low_quality_face') as LowQualityFace[];
   if (options.reject_low_quality && lowQualityWarnings.length > 0)
     return lowQualityProblem(lowQualityWarnings);
   const { reject_presentation_attack, live_threshold } = options;
-  const attacks = asked.flatMap(({ field, photo, face: { index, live_score } }) =>
+  const attacks = checkedFaces.flatMap(({ field, photo, face: { index, live_score } }) =>
     live_score !== undefined && live_score < live_threshold
       ? [{ field, ...(photo === undefined ? {} : { index: photo }), face_index: index, live_score }]
       : [],

@@ -6,7 +6,7 @@ import {
   type ImageReport,
   maxFaces,
 } from '../engine/addon.ts';
-import { count, listOf, object, optional, share, some, word } from './schema.ts';
+import { count, listOf, object, optional, positive, share, word } from './schema.ts';
 
 /** Schemas of images and faces in responses. */
 
@@ -114,11 +114,11 @@ export const EmbeddedFace = DetectedFace.extend({
 }).describe('A face with its embedding.');
 
 export const image = {
-  width: some.describe('Width of the upright image, pixels'),
-  height: some.describe('Height of the upright image, pixels'),
+  width: positive.describe('Width of the upright image, pixels'),
+  height: positive.describe('Height of the upright image, pixels'),
   format: word(formats, 'Format, detected from the content.'),
   orientation: z.int().min(1).max(8).describe('EXIF orientation of the file; 1 if it has none'),
-  min_detectable_face_px: some.describe(
+  min_detectable_face_px: positive.describe(
     'Search limit, not a measurement: the whole image was searched for upright faces whose longer box side has at least this many pixels. Smaller faces, and rotated faces beside an upright face, may be missed',
   ),
   searched_rotations: optional(

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Analysis, Failure, NativeFailure } from '../engine/addon.ts';
 import { type Detected, kinds, kindText } from '../engine/file-kind.ts';
 import { errorTable, Problem } from '../errors.ts';
-import { count, some, text, word } from './schema.ts';
+import { count, positive, text, word } from './schema.ts';
 
 /** Errors of the images of a request. */
 
@@ -22,13 +22,13 @@ const meanings = Object.fromEntries(
 /** Members of an image error besides field and code. Other facts are in `detail` or only in the log. */
 export const faultMembers = {
   detected: word(meanings, 'Detected kind of file.'),
-  position: some.describe(
+  position: positive.describe(
     'With `unsupported_image_format` only: zero-based byte offset at which a JPEG begins',
   ),
   width: count.describe('Declared width in pixels'),
   height: count.describe('Declared height in pixels'),
-  limit_pixels: some.describe('Maximum number of pixels (width × height)'),
-  limit_bytes: some.describe('Maximum size in bytes'),
+  limit_pixels: positive.describe('Maximum number of pixels (width × height)'),
+  limit_bytes: positive.describe('Maximum size in bytes'),
   faces_found: count.describe('Number of faces found in the image'),
 };
 

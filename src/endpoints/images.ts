@@ -56,11 +56,11 @@ export function rejectionOf(faults: readonly ImageFault[]): HandlerResult {
 export function responseUnlessRejected(
   body: { warnings: readonly Warning[]; timings_ms: Timings },
   options: MatchOptions,
-  asked: readonly CheckedFace[],
+  checkedFaces: readonly CheckedFace[],
   counts: readonly ImageCounts[],
   decisions: readonly Decision[],
 ): HandlerResult {
-  const rejection = rejectionOfFaces(options, body.warnings, asked);
+  const rejection = rejectionOfFaces(options, body.warnings, checkedFaces);
   if (rejection === undefined) return { body, counts, decisions };
   return { rejection, counts, timings_ms: body.timings_ms };
 }

@@ -290,11 +290,11 @@ function liveResponse(analysed: Analysed, check: Check, compared: ComparedPerson
   if (rejection) return { rejection, counts, timings_ms: body.timings_ms };
   body.warnings.push(...disagreementWarnings(agreements, calibration));
   const { accuracy_mode, threshold_percent, confidence_percent, match, live, live_reasons, verified } = body;
-  const asked = [
+  const checkedFaces = [
     ...body.frames.filter(({ looks_straight }) => looks_straight).map((frame) => ({ field: 'frame', frame })),
     ...body.image2.map((frame) => ({ field: 'image2', frame })),
   ].map(({ field, frame }) => ({ field, photo: frame.index, face: frame.faces[0]! }));
-  return responseUnlessRejected(body, options, asked, counts, [
+  return responseUnlessRejected(body, options, checkedFaces, counts, [
     {
       accuracy_mode,
       threshold_percent,

@@ -145,8 +145,8 @@ function comparedTarget(
   const image1 = { ...imageBody(first.image), face_index: best.image1_face_index };
   const image2 = { ...imageBody(second.image), face_index: best.image2_face_index };
   const lowQualityWarnings = lowQuality('image2', image2.faces[image2.face_index]!);
-  const asked = [{ field: 'image2', face: image2.faces[image2.face_index]! }];
-  const rejection = rejectionOfFaces(options, lowQualityWarnings, asked);
+  const checkedFaces = [{ field: 'image2', face: image2.faces[image2.face_index]! }];
+  const rejection = rejectionOfFaces(options, lowQualityWarnings, checkedFaces);
   if (rejection) throw rejection;
   return {
     ...verdict,
@@ -187,10 +187,10 @@ function countsOf({ image1, results }: Many): ImageCounts[] {
 
 function decisionsOf({ accuracy_mode, threshold_percent, results }: Many): Decision[] {
   return results.map((result) => {
-    const asked = { accuracy_mode, threshold_percent, image2_index: result.index };
-    if (!('match' in result)) return { ...asked, code: result.problem.code };
+    const common = { accuracy_mode, threshold_percent, image2_index: result.index };
+    if (!('match' in result)) return { ...common, code: result.problem.code };
     const { confidence_percent, match } = result;
-    return { ...asked, confidence_percent, match };
+    return { ...common, confidence_percent, match };
   });
 }
 
@@ -245,7 +245,7 @@ export const matchMany = define({
     const faults = faultsOf('image1', analysed.outcomes[0]!, options.image1_face_index);
     if (faults.length > 0) return rejectionOf(faults);
     const body = bodyOf(analysed);
-    const asked = [checkedFace('image1', body.image1)];
-    return responseUnlessRejected(body, options, asked, countsOf(body), decisionsOf(body));
+    const checkedFaces = [checkedFace('image1', body.image1)];
+    return responseUnlessRejected(body, options, checkedFaces, countsOf(body), decisionsOf(body));
   },
 });

@@ -215,8 +215,12 @@ function personResponse(
   if (rejection) return { rejection, counts, timings_ms: body.timings_ms };
   body.warnings.push(...disagreementWarnings(agreements, calibration));
   const { accuracy_mode, threshold_percent, confidence_percent, match } = body;
-  const asked = photos.map(({ field, index }, i) => ({ field, photo: index, face: all[i]!.faces[0]! }));
-  return responseUnlessRejected(body, options, asked, counts, [
+  const checkedFaces = photos.map(({ field, index }, i) => ({
+    field,
+    photo: index,
+    face: all[i]!.faces[0]!,
+  }));
+  return responseUnlessRejected(body, options, checkedFaces, counts, [
     { accuracy_mode, threshold_percent, confidence_percent, match },
   ]);
 }

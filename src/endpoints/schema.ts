@@ -19,8 +19,8 @@ export function word<Word extends string>(words: Readonly<Record<Word, string>>,
 }
 
 export const count = z.int().min(0);
-/** A positive integer. */
-export const some = z.int().min(1);
+/** An integer of at least 1. */
+export const positive = z.int().min(1);
 export const share = z.number().min(0).max(1);
 export const percent = z.number().min(0).max(100);
 export const cosine = z.number().min(-1).max(1);

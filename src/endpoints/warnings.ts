@@ -6,7 +6,7 @@ import { betterFaceText, notLargestText } from '../words/faces.ts';
 import { type Face, type Image, round } from './face.ts';
 import { lowQuality, type QualityReason, qualityLimits } from './face-quality.ts';
 import { photoName } from './faults.ts';
-import { count, object, some, text, word } from './schema.ts';
+import { count, object, positive, text, word } from './schema.ts';
 
 /** Warnings about accepted requests that may differ from the client's intention. */
 
@@ -55,7 +55,7 @@ export const Warning = object(
         'With `not_the_largest_face` only: the compared face; in match_person and match_live, the face that agrees better',
       )
       .exactOptional(),
-    faces_omitted: some
+    faces_omitted: positive
       .describe('With `faces_omitted` only: number of omitted faces; absent if the time limit was reached')
       .exactOptional(),
     reason: word(qualityReasons, 'With `low_quality_face` only: the reason.').exactOptional(),

@@ -9,8 +9,8 @@ const timings_ms = { decode: 0, detect: 0, align: 0, embed: 0 };
 
 /**
  * Caches analyses of images in memory, for clients that compare one image with many. The cache key consists of the
- * SHA-256 of the image, the options and the owner. It contains the owner, because response times would otherwise
- * reveal whether another API key sent the image.
+ * SHA-256 of the image, the options and the owner. Without the owner, response times would reveal whether another
+ * API key sent the image.
  */
 export class AnalysisCache {
   readonly #kept: LRUCache<string, Analysis>;

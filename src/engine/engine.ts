@@ -208,13 +208,13 @@ export class Engine<J extends Jobs> {
     // All positions are filled once all jobs are done.
     const found = () => outcomes.filter((outcome) => outcome !== undefined);
     const works = missing.map((at): Work<J> => ({ ...imageWork(images[at]!), sender, run }));
-    const forget = (some: readonly Uint8Array[], cpu_ms: number) => this.#forget(some, cpu_ms);
-    async function run(these: readonly Work<J>[], slot: number, pool: Pool<J>) {
-      const from = works.indexOf(these[0]!);
-      const some = these.map((_work, index) => images[missing[from + index]!]!);
-      const response = await pool.analyse(slot, { images: some, options });
-      if (these[0]!.isPaid) forget(some, response.cpu_ms);
-      const analysed = outputOf(response, these);
+    const forget = (stuck: readonly Uint8Array[], cpu_ms: number) => this.#forget(stuck, cpu_ms);
+    async function run(batch: readonly Work<J>[], slot: number, pool: Pool<J>) {
+      const from = works.indexOf(batch[0]!);
+      const batchImages = batch.map((_work, index) => images[missing[from + index]!]!);
+      const response = await pool.analyse(slot, { images: batchImages, options });
+      if (batch[0]!.isPaid) forget(batchImages, response.cpu_ms);
+      const analysed = outputOf(response, batch);
       for (const [index, outcome] of analysed.entries()) outcomes[missing[from + index]!] = outcome;
     }
     let output: OutputOf<J, Name> | undefined;
@@ -264,10 +264,10 @@ export class Engine<J extends Jobs> {
     return {
       sender,
       estimate_ms: 0,
-      run: async (these, slot, pool) => {
-        const some = jobs.map(({ at }) => images[at]!);
+      run: async (batch, slot, pool) => {
+        const searched = jobs.map(({ at }) => images[at]!);
         const earlier = jobs.map((job) => job.earlier);
-        const found = outputOf(await pool.analyse(slot, { images: some, options, earlier }), these);
+        const found = outputOf(await pool.analyse(slot, { images: searched, options, earlier }), batch);
         for (const [i, { at, first }] of jobs.entries()) outcomes[at] = withFurther(first, found[i]!);
       },
     };
@@ -282,7 +282,7 @@ export class Engine<J extends Jobs> {
     return {
       sender,
       estimate_ms: 0,
-      run: async (these, slot, pool) => keep(outputOf(await pool.run(slot, name, input), these)),
+      run: async (batch, slot, pool) => keep(outputOf(await pool.run(slot, name, input), batch)),
     };
   }
 

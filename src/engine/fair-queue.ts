@@ -71,7 +71,7 @@ const quantum = 2;
 /** Maximum estimated time of a turn with two images. Slower images get one turn each, so that no key waits for two. */
 const turn_ms = 100;
 
-/** A worker stays free for another key for this long after its last activity. */
+/** Time after the last activity of a key for which one worker stays free for that key. */
 const active_ms = 10_000;
 
 /** Maximum number of owners that are checked for a request to drop, in descending order of their places. */

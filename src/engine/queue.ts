@@ -31,7 +31,7 @@ export interface Ticket<Result> {
   cancel(reason: Error): void;
 }
 
-/** Returns the last job of a request from the outcomes of the others. It runs on the worker of the job before it. */
+/** Returns the last job of a request, given the outcomes of the others. It runs on the worker of the job before it. */
 export type Finish<Job, Outcome> = (outcomes: readonly Outcome[]) => Job | undefined;
 
 /**
@@ -219,18 +219,18 @@ export class JobQueue<Job, Outcome> {
   }
 
   workerUp(slot: number): void {
-    const it = this.#slots[slot]!;
-    if (it.up) return;
-    it.up = true;
+    const worker = this.#slots[slot]!;
+    if (worker.up) return;
+    worker.up = true;
     this.#up += 1;
-    if (it.run === undefined) this.#free.push(slot);
+    if (worker.run === undefined) this.#free.push(slot);
     this.#assign();
   }
 
   workerDown(slot: number): void {
-    const it = this.#slots[slot]!;
-    if (!it.up) return;
-    it.up = false;
+    const worker = this.#slots[slot]!;
+    if (!worker.up) return;
+    worker.up = false;
     this.#up -= 1;
     const at = this.#free.indexOf(slot);
     if (at >= 0) this.#free.splice(at, 1);

@@ -5,7 +5,7 @@ import type { Exchange, Reply } from './exchange.ts';
 import { requestId } from './request.ts';
 import { forbidden, json, problem } from './responses.ts';
 
-/** Services of the admin listener. It needs no key, so it has its own address, which clients must not reach. */
+/** Services of the admin listener. It has its own port, which clients must not reach, because it requires no key. */
 interface AdminServices extends Pick<Services, 'config' | 'readiness' | 'engine' | 'telemetry'> {
   /** The HTTP server for clients. */
   http: 'uws' | 'node';

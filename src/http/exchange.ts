@@ -43,7 +43,7 @@ export interface Wire {
   readonly isLast: boolean;
   /** Reply modes in which the transport passes the rest of the body to `data` after the response, until `finish`. */
   readonly discards: readonly ReplyMode[];
-  /** Sends the response. If it throws, the connection cannot be used any more. */
+  /** Sends the response. After an exception, the connection cannot be used any more. */
   send(reply: Reply, mode: ReplyMode): void;
   /** Called at the end of discarding. `whole`: the body is complete. */
   finish(whole: boolean): void;

@@ -125,9 +125,9 @@ const token = /^[\w!#$%&'*+.^`|~-]+$/;
  * Allows all requested headers (`#field-name`, RFC 9110, section 5.6.1), because libraries add their own headers and
  * the service ignores unknown headers.
  */
-function allowedHeaders(asked = ''): string {
-  if (asked.length > maxRequestedHeaders_characters) return ownHeaders;
-  const names = asked
+function allowedHeaders(requested = ''): string {
+  if (requested.length > maxRequestedHeaders_characters) return ownHeaders;
+  const names = requested
     .split(',')
     .map((name) => name.trim())
     .filter(Boolean);
@@ -139,7 +139,7 @@ const exposed = 'X-Request-Id, traceparent, Server-Timing, RateLimit, RateLimit-
 /** Returns the hash by which a Content-Security-Policy (level 3) allows an inline script or style. */
 export const hashOf = (text: string) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
 
-/** Returns the Content-Security-Policy of a page. `allowed`: directives besides requests to this server. */
+/** Returns the Content-Security-Policy of a page. `allowed`: additional directives. */
 export const policyOf = (...allowed: string[]) =>
   [
     "default-src 'none'",

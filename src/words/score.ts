@@ -58,7 +58,7 @@ export function shareOfPairs(scored: Omit<Scored, 'confidence_percent'>): string
 export const rangeNote = (scored: Omit<Scored, 'confidence_percent'>): string =>
   scored.extrapolated && isCalibrated(scored) ? 'beyond the measured range' : '';
 
-/** Returns the share of non-mated pairs that reach a threshold. From 40 % (1 in 10), 10 points are a power of ten. */
+/** Returns the share of non-mated pairs that reach a threshold. From 40 % (1 in 10), 10 points more divide it by 10. */
 export function thresholdText(percent: number): string {
   const share = percent < 40 ? 'more than 1 in 10' : shareText(promisedRate(percent));
   return `${share} pairs of different people would match`;

@@ -122,7 +122,7 @@ function serve(server: Server, { limits, handle, onFault }: ListenerOptions, unc
   server.on('request', handleRequest);
   // For an unknown Expect header, Node would send its own response, without problem+json.
   server.on('checkExpectation', handleRequest);
-  // For CONNECT, Node would close the connection without a response. It has removed its own error listener.
+  // For CONNECT, Node would close the connection without a response. Node has removed its own error listener.
   server.on('connect', ({ socket }) => {
     socket.on('error', () => {});
     closeSoon(
