@@ -18,10 +18,10 @@ import urllib.parse
 import urllib.request
 from typing import Any, Iterable, Optional, Union
 
-# Statuses after which the same request may succeed later. A match changes nothing on the server, so it may be sent twice.
+# Statuses after which the same request may succeed later. Sending a request twice is safe, except live.
 RETRYABLE = (408, 429, 503, 504)
-# Statuses for which the server has not read the body, so a challenge in it has not been used.
-UNREAD = (429, 503)
+# Statuses after which the challenge in the request is still valid.
+CHALLENGE_VALID = (429, 503)
 
 # The bytes of a JPEG, PNG or WebP, or the path of a file.
 ImageFile = Union[bytes, bytearray, memoryview, str, "os.PathLike[str]"]
@@ -97,7 +97,7 @@ class FacematchClient:
         return self._ask(path, multipart({"image1": image1, "image2": image2}, fields))
 
     def many(self, image1: ImageFile, images2: Iterable[ImageFile], **fields: Field) -> Response:
-        """Compares one image with up to 16 others. Each of them gets a result or a problem."""
+        """Compares one image with up to 16 others. Each of them has its own result or problem."""
         images = {"image1": image1, "image2": list(images2)}
         return self._ask("/face/match/upload/many", multipart(images, fields))
 
@@ -115,12 +115,12 @@ class FacematchClient:
     ) -> Response:
         """Checks that the frames show the movements of a challenge, and compares them with up to 16 photos of one person.
 
-        A challenge is accepted once, so the request is retried only if the server has not read the frames.
+        A challenge is accepted once, so the request is retried only while the challenge is still valid.
         """
         content = multipart(
             {"frame": list(frames), "image2": list(images2)}, {**fields, "challenge": challenge}
         )
-        return self._ask("/face/match/upload/live", content, retryable=UNREAD)
+        return self._ask("/face/match/upload/live", content, retryable=CHALLENGE_VALID)
 
     def detect(self, image: ImageFile, **fields: Field) -> Response:
         """Finds the faces of an image. An image without a face is not an error."""

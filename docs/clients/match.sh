@@ -33,9 +33,9 @@ quoted() {
 path='' images=(-F "image1=@$(quoted "$1")")
 [ $# -eq 2 ] || path=/person
 for image in "${@:2}"; do images+=(-F "image2=@$(quoted "$image")"); done
-# A match changes nothing on the server, so curl retries it up to three times: if the connection fails or ends before the
-# response, after a server error, and after 429. It does not wait for more than a minute.
-# curl reads the key from standard input, because every user of the machine can see arguments.
+# A match changes nothing on the server, so curl retries up to three times within a minute: after a failed connection, a
+# timeout, a server error, or 429. curl reads the key from standard input, because every user of the machine can see
+# arguments.
 status=$(printf 'x-api-key: %s\n' "$FACEMATCH_KEY" |
   curl -sS -H @- -o "$body" -w '%{http_code}' --max-time 60 --retry 3 --retry-all-errors --retry-max-time 60 \
     "${images[@]}" "$url/API/v1.0/face/match/upload$path" 2>"$folder/stderr") || fail "$(tail -n 1 "$folder/stderr")"

@@ -98,7 +98,7 @@ export class Challenges {
     const owner = payload.subarray(1 + id_bytes, 1 + id_bytes + owner_bytes);
     if (!timingSafeEqual(owner, ownerOf(key_id))) throw invalidChallenge('other_key');
     const expires_ms = payload.readUIntBE(head_bytes - expiry_bytes, expiry_bytes);
-    // A token that is valid for longer than a new one was issued before the clock was set back.
+    // If a token is valid for longer than a new one, the clock was set back or the lifetime was shortened.
     const left_ms = expires_ms - now_ms;
     if (left_ms <= 0 || left_ms > 1000 * this.#options.lifetime_s + skew_ms)
       throw invalidChallenge('expired');
@@ -112,7 +112,7 @@ export class Challenges {
     const bytes = Buffer.from(token, 'base64url');
     const payload = bytes.subarray(0, -mac_bytes);
     // The last base64url character has unused bits, so several strings decode to one token. Only the canonical
-    // one is accepted.
+    // string is accepted.
     if (payload.length <= head_bytes || bytes.toString('base64url') !== token) return undefined;
     const mac = bytes.subarray(-mac_bytes);
     const matching = this.#options.secrets.current.filter((secret) =>
@@ -122,8 +122,8 @@ export class Challenges {
   }
 
   /**
-   * Marks a challenge as used. Rejects with Problem invalid_challenge if it was used before, or not_ready
-   * without the shared store.
+   * Marks a challenge as used. Rejects with Problem invalid_challenge if it was used before, not_ready if the
+   * shared store is unavailable, or overloaded at full capacity.
    */
   async use({ id, expires_ms }: Redeemed): Promise<void> {
     if (!this.#used.add(id, expires_ms)) throw invalidChallenge('used');

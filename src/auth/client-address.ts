@@ -8,9 +8,9 @@ const unknownAddress = 'unknown';
 const maxEntry_characters = 80;
 
 /**
- * Returns the client's IP address, which selects its rate limit bucket. IPv4 is unchanged; IPv6 becomes its /64
+ * Returns the client's IP address, for the limit of failed authentications and for the log. IPv6 becomes its /64
  * prefix, because one subscriber has a whole /64 (RFC 6177). Trusted proxies appended the last `trustedHops`
- * entries of X-Forwarded-For; the client may have forged the others. Reads these entries from right to left,
+ * entries of X-Forwarded-For; the client may have forged the others. Reads the last entries from right to left,
  * and stops at the first that is not an IP address. `forwardedFor`: all X-Forwarded-For lines, joined by commas.
  */
 export function clientAddress(peer: string, forwardedFor: string | undefined, trustedHops: number): string {
@@ -29,7 +29,7 @@ function normalise(text: string): string | undefined {
   if (isIPv4(text)) return text;
   if (text.length > maxEntry_characters) return undefined;
   const host = withoutPort(text.trim());
-  // Validated by Node, because ipaddr.js also accepts octal and short forms, and rejects some zones.
+  // Node validates the address, because ipaddr.js also accepts octal and short forms, and rejects some zones.
   if (isIP(host) === 0) return undefined;
   const address = ipaddr.process(host.replace(/%.*/, ''));
   if (address instanceof ipaddr.IPv4) return address.toString();

@@ -17,7 +17,7 @@ type GateSettings = Pick<
   'auth_failures_per_minute' | 'auth_failure_burst' | 'trusted_hops' | 'token_ms'
 >;
 
-/** The parts of a request's headers that identify its sender. */
+/** The parts of a request that identify its sender. */
 interface Sender {
   /** The socket's remote address as text. */
   readonly peer: string;
@@ -25,7 +25,7 @@ interface Sender {
   readonly headers: ReadonlyMap<string, string>;
 }
 
-/** Limits the memory for buckets to about 10 MB. */
+/** Maximum number of buckets in one limiter; they take about 10 MB. */
 export const maxBuckets = 65_536;
 
 /** Retry-After in seconds for a key with too many concurrent requests: an estimate of when one of them ends. */
@@ -115,8 +115,8 @@ export class Gate {
 type Rejection = Problem | undefined;
 
 /**
- * The part of a key's quota that one request uses: tokens and one concurrent request. Admission takes a token
- * for each photo or comparison, at least one. CPU time beyond that takes more tokens after the jobs have run.
+ * The part of a key's quota that one request uses: tokens and one concurrent request. Admission takes one token,
+ * and more for further images. CPU time beyond these tokens takes more tokens after the jobs have run.
  */
 export class QuotaUse {
   readonly #gate: Gate;
@@ -141,10 +141,9 @@ export class QuotaUse {
   }
 
   /**
-   * Checks key, scope and rate limit, in this order, and takes tokens. A cost of 0 tokens is always admitted.
-   * The first call also counts the request as running until `release`. Returns the Problem instead of throwing
-   * it, because throwing would add a tenth to the cost of a rejection. Returns a promise only when a shared
-   * limiter asks Redis.
+   * Checks key, scope, concurrent requests and rate limit, in this order, and takes tokens. The first admitted call
+   * also counts the request as running until `release`. Returns the Problem instead of throwing it, because
+   * throwing would add a tenth to the cost of a rejection. Returns a promise only when a shared limiter asks Redis.
    */
   admit(scope: Scope | 'any', tokens: number, now_ms = Date.now()): Rejection | Promise<Rejection> {
     const { keys, callers } = this.#gate;
@@ -195,12 +194,12 @@ export class QuotaUse {
     return this.#tooMany(key);
   }
 
-  /** Returns the tokens of a request that the server was too busy to serve. */
+  /** Refunds the tokens of a request that was not served. */
   giveBack(now_ms = Date.now()): void {
     if (this.key === undefined || this.#paid === 0) return;
     this.#rate = this.#gate.callers.settle(this.key.id, this.key, -this.#paid, now_ms);
     this.#paid = 0;
-    // Later CPU time of this request is not charged either.
+    // Later CPU time of this request takes no tokens.
     this.#spent_ms = Number.NEGATIVE_INFINITY;
   }
 
@@ -220,8 +219,8 @@ export class QuotaUse {
   }
 
   /**
-   * Takes the remaining tokens and ends the request. Call it when the response is ready. Returns the RateLimit
-   * headers.
+   * Takes the remaining tokens and ends the request. Call it when the response is ready. Returns the RateLimit and
+   * Retry-After headers.
    */
   release(): [string, string][] {
     this.#ended = true;

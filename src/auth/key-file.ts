@@ -39,8 +39,8 @@ export const keyFileFault = (file: string, reason: string, fix = howToCreate) =>
 export const readKeyFile = (file: string): KeyRecord[] => recordsOf(file, readPrivate(file).text);
 
 /**
- * Reads a file of secrets, which other users must not be able to read, and its state at the same moment. `kind`
- * and `fix` are parts of the error message. Throws UnusableFile.
+ * Reads a file of secrets and its state. Throws UnusableFile, also if other users have access to the file. `kind`
+ * and `fix` are parts of the error message.
  */
 export function readPrivate(
   file: string,

@@ -26,7 +26,7 @@ interface Log {
   warn(fields: object, message: string): void;
 }
 
-/** Maximum number of polls to wait for a file that keeps changing; then it is read anyway. */
+/** A file that keeps changing, or could not be read, is read again after at most this number of polls. */
 const max_polls = 20;
 
 /** The keys in use, from the last readable version of the file. */
@@ -34,7 +34,7 @@ export class KeyStore {
   readonly #file: string;
   readonly #log: Log;
   #entries: ReadonlyMap<string, Entry>;
-  /** State of the file when it was last read. */
+  /** State of the file whose keys are in use. */
   #loaded: string;
   /** True if the changed file could not be read. A revocation in it then has no effect yet. */
   stale = false;
@@ -80,7 +80,7 @@ export class KeyStore {
   async #follow(interval_ms: number): Promise<void> {
     let seen = this.#loaded;
     let reported: string | undefined;
-    /** Polls since the change or the last attempt, and the number of polls to wait before the next attempt. */
+    /** Number of polls since the change or the last attempt, and number of polls before the next attempt. */
     let waited = 0;
     let wanted = 0;
     for (;;) {

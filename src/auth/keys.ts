@@ -5,7 +5,7 @@ export type { Scope };
 
 const isScope = (scope: Scope | 'any' | 'none'): scope is Scope => scope !== 'any' && scope !== 'none';
 
-/** The scopes that a key can have. Each endpoint requires one scope; two endpoints may require the same one. */
+/** The scopes that a key can have. Several endpoints may require the same scope, and some require none. */
 export const scopes: readonly Scope[] = [...new Set(endpoints.map(({ scope }) => scope).filter(isScope))];
 
 /** Default scopes of a new key: all except those of sensitive endpoints. */

@@ -104,7 +104,7 @@ export interface RateState {
   /** Tokens of a full bucket. */
   limit: number;
   remaining: number;
-  /** Seconds until the bucket is full; equal to Retry-After for a rejected request. */
+  /** Seconds until the bucket is full; after a rejection by this bucket, equal to Retry-After. */
   reset_seconds: number;
   /** Seconds that an empty bucket takes to fill, rounded up to an integer. */
   window_seconds: number;

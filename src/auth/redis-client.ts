@@ -54,7 +54,7 @@ const scriptSha1 = createHash('sha1').update(bucketScript).digest('hex');
 
 export const bucketKey = (caller: string): string => `facematch:bucket:${caller}`;
 
-/** Marks a used challenge of a liveness check. */
+/** Name of the Redis entry that marks a liveness challenge as used. */
 export const challengeKey = (id: string): string => `facematch:challenge:${id}`;
 
 /** Maximum time to connect, log in and run the script once. */
@@ -100,7 +100,7 @@ export class RedisClient {
       host,
       port,
       ...(tls ? { tls: isIP(host) === 0 ? { servername: host } : {} } : {}),
-      // This class logs in, retries and waits for Redis itself, so these features of ioredis are turned off.
+      // This class logs in and checks Redis itself, and its owner reconnects, so these features are turned off.
       lazyConnect: true,
       retryStrategy: null,
       enableOfflineQueue: false,
@@ -141,8 +141,8 @@ export class RedisClient {
   }
 
   /**
-   * Removes a claim by SET with a short expiry, because the server's user needs no right to delete. Rejects
-   * like `take`.
+   * Removes a claim by SET with a short expiry, so that the Redis user needs no right to delete. Rejects like
+   * `take`.
    */
   async unclaim(id: string): Promise<void> {
     await this.#within(replyTimeout_ms, this.#redis.set(challengeKey(id), '0', 'PX', 1));

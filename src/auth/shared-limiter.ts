@@ -14,17 +14,17 @@ interface SharedLimiterOptions {
   redisUrl: RedisUrl;
   /** Maximum number of callers that this process remembers. */
   capacity: number;
-  /** Called when the connection to Redis works, at first or again. */
+  /** Called when a connection to Redis works, at startup and after each outage. */
   onUp(): void;
   /** Called once per outage, when local decisions begin. `reason` is one line without a password. */
   onDown(reason: string): void;
-  /** Called for each request that was decided locally. */
+  /** Called for each request that was decided locally because Redis was unreachable. */
   onFallback(): void;
   /** Called for each decision of Redis, with its duration. */
   onDecision(seconds: number): void;
 }
 
-/** A connection that Redis closed sooner is reopened only after a pause, because Redis probably rejects it. */
+/** If Redis closes a reopened connection sooner, the next attempt waits, because Redis probably rejects it. */
 const minLife_ms = 500;
 
 /** The pause before a new connection is random, so that replicas do not all reconnect at the same moment. */
@@ -33,9 +33,9 @@ const maxPause_ms = 1000;
 
 /**
  * Token buckets that several processes share in Redis. Each process keeps a local copy of the last state that
- * Redis reported. If the copy rejects a request, Redis would reject it too, because other processes only take
- * tokens; so Redis is not asked. While Redis is unreachable, the copy decides from its last state, without a
- * new burst. Requests then do not wait, and new connections are tried in the background.
+ * Redis reported. If the copy rejects a request, Redis is not asked, because other processes rarely return more
+ * tokens than they take. While Redis is unreachable, the copy decides from its last state, without a new burst.
+ * Requests then do not wait, and new connections are tried in the background.
  */
 export class SharedLimiter implements RateLimiter {
   readonly #options: SharedLimiterOptions;
@@ -116,7 +116,7 @@ export class SharedLimiter implements RateLimiter {
     while (!this.#ended) {
       const { reason, life_ms } = await this.#useConnection(again);
       if (this.#ended) return;
-      // The first reconnection is immediate. Later ones are immediate only if the connection lasted.
+      // A dropped connection is reopened at once; a reopened one only if it lasted longer than minLife_ms.
       again = life_ms > (again ? minLife_ms : 0);
       if (again) continue;
       if (!this.#down) this.#options.onDown(reason.message);

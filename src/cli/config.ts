@@ -19,12 +19,12 @@ export function registerConfig(program: Command): void {
   const command = program
     .command('config')
     .description('show all settings in effect and their source, without secrets')
-    .option('--check', 'show errors only')
+    .option('--check', 'show only errors and warnings')
     .option('--json', 'print settings, errors and warnings as JSON')
     .action(config);
   addHelp(command, {
     notes: `Settings come from the environment, then from the JSON file that FACEMATCH_CONFIG names, then from the defaults.
-An invalid setting is shown with its default, and the error is printed to standard error.
+An invalid value is ignored, as if it were not set, and the error is printed to standard error.
 
 Exit codes: ${exitCodes.success} all settings are valid; ${exitCodes.failure} a server would not start.`,
     examples: [

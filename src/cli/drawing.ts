@@ -86,7 +86,7 @@ function label({ index, box, detection_score, found_by }: Face, line: number, im
 
 /**
  * Returns the path of each image's drawing. For several images, `out` is a folder, which is created if missing.
- * `out` is, for one image, the file or an existing folder. Throws an Error whose message is meant for the user if
+ * For one image, `out` is the file or an existing folder. Throws an Error whose message is meant for the user if
  * `out` cannot be used, or if a drawing would overwrite one of the images.
  */
 export function drawingFiles(images: readonly string[], out: string): string[] {

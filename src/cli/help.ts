@@ -35,7 +35,7 @@ export function addHelp(command: Command, text: HelpText): Command {
 /** Returns the text that addHelp set. Throws an Error if there is none. */
 export function helpOf(command: Command): HelpText {
   const text = (command as WithHelp)[key];
-  if (text === undefined) throw new Error(`The command ${command.name()} has no examples: give it addHelp()`);
+  if (text === undefined) throw new Error(`The command ${command.name()} has no examples: call addHelp()`);
   return text;
 }
 

@@ -50,7 +50,7 @@ export function create(records: readonly KeyRecord[], settings: KeySettings, now
   return { records: [...records, record], record, key };
 }
 
-/** Revokes a key. A key that is already revoked keeps its time. Throws an Error for an unknown key. */
+/** Revokes a key. A key that is already revoked stays unchanged. Throws an Error for an unknown key. */
 export function revoke(records: readonly KeyRecord[], idOrName: string, now_ms: number) {
   const record = find(records, idOrName, now_ms);
   return statusOf(record, now_ms) === 'revoked'
@@ -103,7 +103,7 @@ export function changeScopes(
   return { records: records.map((other) => (other === old ? record : other)), record };
 }
 
-/** Finds a key by its id or name. Throws an Error if there is none, or if several keys in use have the name. */
+/** Finds a key by id or name; prefers keys that are not revoked. Throws an Error if none or several have the name. */
 function find(records: readonly KeyRecord[], idOrName: string, now_ms: number): KeyRecord {
   const byId = records.find(({ id }) => id === idOrName);
   if (byId !== undefined) return byId;
@@ -130,8 +130,8 @@ const iso = (at_ms: number): string => new Date(at_ms).toISOString();
 /**
  * Replaces the records of the key file by those that `edit` returns, and returns the result of `edit`. If the
  * file does not exist, `edit` gets []. The new content is written to `<file>.lock`, which only one writer can
- * create, and renamed to the file; a symbolic link stays. Owner, group and mode are kept, so that a server that
- * runs as another user can read the file. Throws UnusableFile, and the errors of `edit`.
+ * create, and renamed to the file; a symbolic link stays. Owner, group and mode are kept, so that a server of
+ * another user can still read the file. Throws UnusableFile, and the errors of `edit`.
  */
 export function editKeyFile<T extends { records: KeyRecord[] }>(
   file: string,

@@ -189,7 +189,7 @@ function printKey(key: string, json: object | undefined): void {
   else printJson(json);
 }
 
-/** A key record without the hash of its secret. */
+/** A key record without the hash of the key. */
 type ShownKey = Omit<KeyRecord, 'sha256'> & { status: KeyStatus };
 
 function shown({ sha256: _, ...record }: KeyRecord): ShownKey {

@@ -22,7 +22,7 @@ export async function openLab(): Promise<LabCommands | undefined> {
   return commands;
 }
 
-/** Returns the entry file of the laboratory. In a clone it is compiled into the same folder as the program. */
+/** Returns the entry file of the laboratory. A clone has it in `dist`, like the program. */
 function labEntry(): string | undefined {
   const own = projectPath('dist/lab/index.js');
   if (existsSync(own)) return own;
@@ -52,7 +52,7 @@ function registerAbsent(parent: Command, name: string): void {
     .showHelpAfterError(false)
     .action(() => {
       command.error(
-        `error: ${path} requires the package ${packageName}. Install it beside facematch: ${repair('lab')}`,
+        `error: ${path} requires the package ${packageName}. Install it next to facematch: ${repair('lab')}`,
       );
     });
 }

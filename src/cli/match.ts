@@ -21,7 +21,7 @@ export function registerMatch(program: Command): void {
     .option('--person', 'treat all candidates as photos of one person and compare them as a set')
     .option(
       '--with <file>',
-      'another photo of the person in the reference; may be repeated up to three times; implies --person',
+      'another photo of the person in the reference; may be given up to three times; implies --person',
       collect,
     )
     .option('--json', 'print the response of the server as JSON')

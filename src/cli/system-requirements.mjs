@@ -1,6 +1,6 @@
-// Checks that facematch runs on this machine, before anything is downloaded or built, and when a server starts.
-// It is JavaScript and imports only Node's built-ins, because scripts/setup.mjs runs it before there are
-// packages or a compiler.
+// Checks that facematch runs on this machine, before anything is downloaded or built, and before each command.
+// This file is JavaScript without imports, because scripts/setup.mjs runs it before there are packages or a
+// compiler.
 
 /**
  * The supported Node releases: `node` is the first supported version, `uws` the minimum glibc of the
@@ -18,7 +18,7 @@ export const releases = [
 export const processors = ['x64', 'arm64'];
 /** The minimum glibc of ONNX Runtime. */
 export const minGlibc = '2.28';
-/** The minimum glibc of the addon in the npm packages, which are built against glibc of Debian 11. */
+/** The minimum glibc of the addon in the npm packages, which are built against the glibc of Debian 11. */
 export const packageGlibc = '2.31';
 
 /** Returns the minimum glibc for this kind of installation. A clone compiles the addon for the machine's own glibc. */
@@ -44,7 +44,7 @@ export function thisMachine() {
 function glibcOf(/** @type {string | undefined} */ runtime) {
   if (runtime !== undefined) return undefined;
   const report = /** @type {{ excludeNetwork?: boolean } & NodeJS.ProcessReport} */ (process.report);
-  // Otherwise getReport does DNS lookups for open connections.
+  // Prevents DNS lookups for open connections.
   report.excludeNetwork = true;
   const { header } = /** @type {{ header: { glibcVersionRuntime?: string } }} */ (report.getReport());
   return header.glibcVersionRuntime;

@@ -3,10 +3,10 @@ import picocolors from 'picocolors';
 
 export type Colours = ReturnType<typeof picocolors.createColors>;
 
-/** The whole program uses the colour rules of commander: NO_COLOR, FORCE_COLOR, CLICOLOR_FORCE, the terminal. */
+/** Applies the colour rules of commander: NO_COLOR, FORCE_COLOR, CLICOLOR_FORCE, and whether there is a terminal. */
 const outputs = new Command().configureOutput();
 
-/** Returns the colours for one stream: none for a pipe or a file, unless FORCE_COLOR is set. */
+/** Returns the colours for one stream: by default none for a pipe or a file. */
 export function coloursFor(stream: 'stdout' | 'stderr'): Colours {
   const asked = stream === 'stdout' ? outputs.getOutHasColors : outputs.getErrHasColors;
   return coloursWhen(asked?.() === true);
@@ -63,7 +63,7 @@ export async function progressBar(title: string, total: number) {
     barCompleteChar: '█',
     barIncompleteChar: '░',
     barsize: 30,
-    // Otherwise Ctrl-C would leave the terminal with a hidden cursor and without line wrapping.
+    // With other values, Ctrl-C would leave the terminal with a hidden cursor and without line wrapping.
     hideCursor: false,
     linewrap: true,
     clearOnComplete: true,

@@ -19,10 +19,7 @@ import type {
   Problem,
 } from 'facematch/client-types';
 
-/**
- * The service's client for Node. It compiles to one file without imports, which can be copied, and one file of
- * types.
- */
+/** The client for Node. It compiles to one file without imports, which can be copied, and one file of types. */
 
 /** The bytes of a JPEG, PNG or WebP image. `many` returns the name of a `File` in its results. */
 export type ImageBytes = Uint8Array | ArrayBuffer | Blob;
@@ -39,7 +36,10 @@ export interface ClientOptions {
   timeout_ms?: number;
   /** Maximum number of retries of a request; 2 by default. */
   retries?: number;
-  /** Maximum wait before a retry; 60,000 by default. The client does not retry if Retry-After is longer. */
+  /**
+   * Maximum wait before a retry, without up to a second of jitter; 60,000 by default. The client does not retry if
+   * Retry-After is longer.
+   */
   maxWait_ms?: number;
   /**
    * Sends images as base64 in JSON, for gateways that reject forms. The body is a third larger, and the results
@@ -56,14 +56,14 @@ export interface CallOptions {
 }
 
 /**
- * Code of a `FacematchError`: an error code of the server, or `network` (the connection failed), `timeout` (no
- * response within `timeout_ms`), `unexpected` (the response is not facematch's but, for example, a proxy's page).
+ * Code of a `FacematchError`: an error code of the server, `network` (the connection failed), `timeout` (no
+ * response within `timeout_ms`), or `unexpected` (a response that is not facematch's, such as a proxy's page).
  */
 export type FacematchErrorCode = ErrorCode | 'network' | 'timeout' | 'unexpected';
 
 /**
- * A failed request. The message is meant for the user: the server's `detail`, or which server did not respond
- * and why.
+ * A failed request. The message is meant for the user: it contains the server's `detail`, or why there is no
+ * response.
  */
 export class FacematchError extends Error {
   override readonly name = 'FacematchError';
@@ -92,10 +92,10 @@ export class FacematchError extends Error {
 
 const prefix = '/API/v1.0';
 
-/** Statuses of temporary errors. Requests do not change the server's state, so sending one twice is safe. */
+/** Statuses of temporary errors. Sending a request twice is safe, except `live`, which uses up its challenge. */
 const retryable = new Set([408, 429, 503, 504]);
 
-/** Statuses with which the server rejects a request before it uses the challenge in the body. */
+/** Statuses after which the challenge in the request is still valid. */
 const challengeUnused = new Set([429, 503]);
 
 interface Body {
@@ -109,8 +109,8 @@ interface Body {
 type Images = Readonly<Record<string, ImageBytes | readonly ImageBytes[]>>;
 
 /**
- * Client of one server. Every method rejects with a `FacematchError`, with the reason of an aborted signal,
- * or, before anything is sent, with a TypeError for a value that is not an image.
+ * Client of one server. Methods reject with a `FacematchError`, or with the reason of an aborted signal. If a value
+ * is not an image, they reject with a TypeError before anything is sent.
  */
 export class FacematchClient {
   readonly #base: string;
@@ -148,7 +148,7 @@ export class FacematchClient {
     return this.#send(path, await this.#encode({ image1, image2 }, fields), options);
   }
 
-  /** Compares one image with up to 16 others. Each of the others has its own result or problem. */
+  /** Compares one image with up to 16 others. Each of them has its own result or problem. */
   async many(
     image1: ImageBytes,
     images2: readonly ImageBytes[],
@@ -180,7 +180,7 @@ export class FacematchClient {
 
   /**
    * Checks that the frames show the movements of a challenge, and compares them with up to 16 photos of one
-   * person. A challenge is accepted once, so the client retries only if the server has not used it. The
+   * person. A challenge is accepted once, so the client retries only while the challenge is still valid. The
    * operator must enable this endpoint.
    */
   async live(
@@ -212,7 +212,7 @@ export class FacematchClient {
     return this.#send('/face/embed/upload', await this.#encode({ image }, fields), options);
   }
 
-  /** Compares an embedding with up to 1,000 others. The operator must enable this endpoint. */
+  /** Compares one person's embeddings with those of up to 1,000 people. The operator must enable this endpoint. */
   async matchEmbeddings(request: EmbeddingsRequest, options: CallOptions = {}): Promise<EmbeddingsResponse> {
     const body = { type: 'application/json', bytes: JSON.stringify(request) };
     return this.#send('/face/match/embeddings', body, options);
@@ -263,7 +263,7 @@ export class FacematchClient {
     let response: Response;
     let text: string;
     try {
-      // Redirects are not followed, because they would send the key to another host.
+      // Redirects are not followed, because they could send the key to another host.
       response = await send(this.#base + path, {
         ...post,
         headers,

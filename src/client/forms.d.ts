@@ -36,11 +36,11 @@ export interface ProblemBase {
   type: string;
   /** Short description, always the same for one `type` */
   title: string;
-  /** Fix for the problem, in English */
+  /** Explanation of the error and how to fix it, in English */
   detail: string;
   /** Same as the X-Request-Id response header; include it in a report to the operator */
   request_id: string;
 }
 
-/** Every response that is not 200: `application/problem+json`. `code` determines which members it has. */
+/** Every error response: `application/problem+json`. `code` determines which members it has. */
 export type Problem<Code extends ErrorCode = ErrorCode> = ProblemBase & Extract<AnyProblem, { code: Code }>;

@@ -256,9 +256,9 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
 export type SettingSource = 'default' | 'environment' | 'file';
 
 export interface SettingsSurvey {
-  /** The settings, with defaults in place of invalid values. */
+  /** The settings. An invalid value is ignored, as if it were not set. */
   config: Config;
-  /** One line per invalid setting: the variable, what is expected and what was received. */
+  /** One line per error: the variable and the error. */
   faults: readonly string[];
   sources: Readonly<Record<SettingName, SettingSource>>;
 }
@@ -297,7 +297,7 @@ export function surveySettings(env: NodeJS.ProcessEnv = process.env): SettingsSu
   return { config: filled, faults, sources: Object.freeze(sources) as SettingsSurvey['sources'] };
 }
 
-/** If a Kubernetes Service is named facematch, every pod of its namespace has FACEMATCH_PORT set to a URL. */
+/** Kubernetes sets FACEMATCH_PORT to a URL in every pod of a namespace with a Service named facematch. */
 function serviceLinkFix(received: string): string {
   if (!/^(tcp|udp):\/\//.test(received)) return '';
   return ', which Kubernetes sets for a Service of this name. Set enableServiceLinks: false in the pod spec, or rename the Service';
@@ -334,7 +334,7 @@ export function shownValue(name: SettingName, value: Config[SettingName]): Confi
   return shown === undefined ? value : shown(value);
 }
 
-/** Returns the environment variables that begin with FACEMATCH_ but are not settings. */
+/** Returns the unknown environment variables that begin with FACEMATCH_. */
 export function unknownVariables(env: NodeJS.ProcessEnv = process.env): string[] {
   const known = new Set(['FACEMATCH_ADDON', 'FACEMATCH_UWS', ...Object.keys(settings).map(variableOf)]);
   return Object.keys(env).filter(

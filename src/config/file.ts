@@ -60,7 +60,7 @@ function textOf(value: unknown): string | undefined {
 /** A file that cannot be used. The message is meant for the user. `reason` is logged and contains no paths. */
 export class UnusableFile extends Error {
   readonly reason: string;
-  /** Fix for the problem, in English. */
+  /** Advice for the user on how to fix the problem. */
   readonly fix: string;
   /** True if the file does not exist. */
   readonly missing: boolean;
@@ -77,12 +77,12 @@ export class UnusableFile extends Error {
 
 /**
  * Returns the text and the state of a file, both from one descriptor. Throws UnusableFile if the file cannot be
- * read or is not a regular file, because a named pipe would block and a device may have no end. `fix`: what to
- * do if the file is missing.
+ * read or is not a regular file, because a named pipe would block and a device may have no end. `fix`: advice if
+ * the file is missing or not regular.
  */
 export function readRegular(what: string, file: string, fix: string): { text: string; stats: Stats } {
   try {
-    // O_NONBLOCK, which Windows lacks, prevents that opening a named pipe waits for a writer.
+    // With O_NONBLOCK, which Windows lacks, opening a named pipe does not wait for a writer.
     const descriptor = openSync(file, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
     try {
       const stats = fstatSync(descriptor);

@@ -45,7 +45,7 @@ export function installation(folder = root) {
  * @typedef {'program' | 'addon' | 'foreign addon' | 'packages' | 'nets' | 'pack files' | 'lab'} Part
  */
 
-/** Repair commands in a clone. They remove damaged files first, because set-up keeps existing files. */
+/** Repair commands in a clone. Some remove files first, because set-up keeps files that seem up to date. */
 const inClone = {
   program: 'npm run setup',
   addon: 'npm run setup',
@@ -57,7 +57,8 @@ const inClone = {
 };
 
 /**
- * Returns the command that repairs a part, to be run in the folder of the installation; for a container a sentence.
+ * Returns the command that repairs a part, to be run in the folder of the installation. For a container, returns
+ * a sentence.
  * @param {Part} part
  * @param {Installation} [own]
  */

@@ -4,10 +4,10 @@ import { dirname, join } from 'node:path';
 
 /** Limits that the operating system sets for this process. */
 
-/** Returns the text of a file, or undefined if the file does not exist. Tests pass their own function. */
+/** Returns the text of a file, or undefined if it cannot be read. Tests pass their own function. */
 type ReadText = (file: string) => string | undefined;
 
-/** Returns the number of available CPUs: the CPU affinity that libuv reports, limited by the cgroup's quota. */
+/** Returns the number of CPUs in the process's affinity, limited by the cgroup's quota, which is rounded up. */
 export function cpuLimit(): number {
   const quota = cgroupQuota(readText);
   return Math.max(1, Math.min(availableParallelism(), Math.ceil(quota)));

@@ -34,8 +34,8 @@ export const addonFile = (): string | undefined => process.env.FACEMATCH_ADDON |
 export const uwsFolder = (): string | undefined => process.env.FACEMATCH_UWS || undefined;
 
 /**
- * Two photos of three people each, from the development dependency face-api. The npm package includes them. One
- * woman is in both photos.
+ * Two photos of three people each, from the development dependency face-api. The npm package of each platform
+ * contains them. One woman is in both photos.
  */
 export const samples = [sample('sample1.jpg'), sample('sample3.jpg')] as const;
 

@@ -2,7 +2,7 @@
 export type CalibrationPoint = readonly [similarity: number, falseMatchRate: number];
 
 interface Assessment {
-  /** From 0 to 1, corrected for the number of pairs. For one pair, at least the floor. */
+  /** From 0 to 1, at least the floor, and corrected for the number of pairs. */
   false_match_rate: number;
   /** True if false_match_rate is only an upper bound, because the pair's rate is below the floor or unknown. */
   extrapolated: boolean;
@@ -19,8 +19,8 @@ export const promisedRate = (confidencePercent: number): number => 10 ** ((30 - 
 
 /**
  * Converts a similarity to a false match rate (FMR) by a table of measured pairs, and the FMR to a confidence
- * percent. The FMR is the share of non-mated pairs that score at least this high. The percent depends only on the
- * FMR, so it has the same meaning for every pack and mode. NaN counts as the lowest similarity.
+ * percent. The FMR is the share of non-mated pairs that score at least this high. From 40, the percent depends only
+ * on the FMR, so it has the same meaning for every pack and mode. NaN counts as the lowest similarity.
  */
 export class Calibration {
   /** In ascending order. */
@@ -49,12 +49,12 @@ export class Calibration {
     this.#kneeSimilarity = this.similarityAt(kneeRate);
   }
 
-  /** True if the pack has a calibration table. */
+  /** True if the rates come from a calibration table. */
   readonly measured: boolean = true;
 
   /**
-   * Returns the amount to subtract from a similarity so that the table's rates apply. `sides`: the number of photos
-   * whose mean each side is.
+   * Returns the amount to subtract from a similarity so that the table's rates apply. `sides`: the number of photos of
+   * each side, which is represented by their mean.
    */
   shift(...sides: readonly number[]): number {
     const max = this.#photos.length;

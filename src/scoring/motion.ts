@@ -1,10 +1,10 @@
-/** Decides whether the head in a sequence of frames made the movements of a challenge. The laboratory uses it too. */
+/** Decides whether the head in a sequence of frames made the movements of a challenge. */
 
 /** Movements of a challenge. Left and right are the person's own. */
 export const steps = ['left', 'right', 'up', 'down'] as const;
 export type Step = (typeof steps)[number];
 
-/** Reasons why a sequence is not live, in the order of the documents. */
+/** Reasons why a sequence is not live, in the order of `live_reasons`. */
 export const liveReasons = [
   'no_neutral_frame',
   'step_missing',
@@ -38,7 +38,7 @@ export interface MotionFrame {
  * The thresholds of the decision, each with the measurements on which it is based. "Prints" are 70 sequences of
  * printed photos of 7 people, held still, turned and bent by hand. "Still frames" are 16 sequences of live faces of
  * the same people that look straight (NUAA, 10 frames each). "Photos" are 1,128 photos of 150 people (CelebA).
- * `facematch eval-liveness` reproduces these figures; docs/research/liveness.md lists them.
+ * docs/research/liveness.md has the error rates with these thresholds.
  */
 export const motionThresholds = {
   /**
@@ -83,13 +83,13 @@ export const motionThresholds = {
   jump_yaw: 24,
   jump_pitch: 20,
   /**
-   * Maximum change of the yaw between two frames that are turned to the same side. It is larger, because the engine
-   * overestimates angles beyond 20 degrees, and their noise. Simulated heads that turn by 12 degrees per frame
-   * change by at most 29, so heads that turn by 15 pass.
+   * Maximum change of the yaw between two frames that are turned to the same side. It is larger than `jump_yaw`,
+   * because the engine overestimates yaw beyond 20 degrees by a factor, including its noise. Simulated heads that
+   * turn by 12 degrees per frame change by at most 29, so heads that turn by 15 pass.
    */
   jump_turned: 36,
   /**
-   * Maximum shift of the face between two frames, in face widths, and maximum ratio of its two sizes. Still frames
+   * Maximum shift of the face between two frames, in face widths, and maximum ratio of its heights. Still frames
    * have at most 0.5 and 1.19.
    */
   jump_shift: 0.6,
@@ -123,9 +123,9 @@ export interface FramePair {
 export interface MotionStep {
   step: Step;
   passed: boolean;
-  /** The frame that shows the step best; undefined if no frame shows it. */
+  /** The frame that shows the step best; undefined if no frame changes in its direction. */
   frame: number | undefined;
-  /** Change from the baseline in this frame, in degrees. */
+  /** Change from the baseline in this frame, in degrees; 0 without a frame. */
   yaw_change: number;
   pitch_change: number;
 }
@@ -136,7 +136,7 @@ export interface MotionVerdict {
   steps: MotionStep[];
   /** Indices of the frontal frames; the first frame if none is frontal. */
   neutral: number[];
-  /** The minimum percent of each frame with another frontal frame; undefined if there is none. */
+  /** Minimum percent of each frame with the other frontal frames; undefined if there are none. */
   agreements: (number | undefined)[];
 }
 
@@ -174,7 +174,7 @@ export function motionFrame([first, second]: readonly FoundFace[]): MotionFrame 
   };
 }
 
-/** Judges a sequence of frames. `compare`: gets the indices of two frames. */
+/** Judges a sequence of frames. `compare`: compares the two frames with these indices. */
 export function judgeMotion(
   frames: readonly MotionFrame[],
   asked: readonly Step[],
@@ -220,7 +220,7 @@ const isStill = (
   { still_yaw, still_pitch }: MotionThresholds,
 ) => Math.abs(yaw) <= still_yaw && Math.abs(pitch) <= still_pitch;
 
-/** Number of frames at the beginning that determine the baseline. */
+/** Maximum number of frames at the beginning that determine the baseline. */
 const baselineFrames = 3;
 
 /** Returns the median pose of the first frames, up to the first frame that has moved. */
@@ -261,9 +261,9 @@ function shownStep(
 }
 
 /**
- * Returns the movements away from the camera and back that show a step. A movement has at least two frames, or one
- * frame that is well beyond the threshold. The two frames need not be adjacent, because noise may put a frame between
- * them below the threshold.
+ * Returns the movements that show a step. A movement ends when the head is straight again or shows another step. It
+ * has at least two frames, or one frame well beyond the threshold. The two frames need not be adjacent, because noise
+ * may put a frame between them below the threshold. Consecutive movements of one step count once.
  */
 function excursionsOf(changes: readonly Change[], thresholds: MotionThresholds): Excursion[] {
   const excursions: Excursion[] = [];
@@ -318,7 +318,7 @@ function orderFaults(
 
 /**
  * Returns the result of a step, for the frame that shows it or, if there is none, the frame with the maximum
- * change.
+ * change in its direction.
  */
 function stepOf(step: Step, passed: Excursion | undefined, changes: readonly Change[]): MotionStep {
   const towards = ({ yaw, pitch }: Change) => ({ left: yaw, right: -yaw, up: pitch, down: -pitch })[step];

@@ -1,6 +1,6 @@
 import { type Embedded, meanOf, type Similarity, similarityOf } from './similarity.ts';
 
-/** Compares photos of one person with photos of another person: each side is the mean of its embeddings. */
+/** Compares two sides, each with photos of one person, by the mean embedding of each side. */
 
 interface Scorer {
   /** Returns the cohort scores of unit vectors that are concatenated in one array. */

@@ -4,7 +4,7 @@ import type { Face, ImageReport } from '../engine/addon.ts';
 export interface Embedded {
   /** Vector of length 1. */
   embedding: Float32Array;
-  /** Mean similarity to the nearest centres of the cohort, with a weight. */
+  /** Mean similarity to the nearest centres of the cohort, times a weight. */
   cohort_score: number;
 }
 
@@ -68,13 +68,13 @@ export interface FaceChoice {
 /** The compared pairs of two images; at least one. */
 export interface Pairs {
   count: number;
-  /** The pair with the highest normalised similarity; the first of several. */
+  /** The pair with the highest normalised similarity; the first if several are equal. */
   best: Pair;
   /** Returns all pairs, best first. Takes several times as long as the comparison if the images have 100 faces each. */
   sorted(): Pair[];
 }
 
-/** Compares each face of one image with each of the other. Both images have a face. */
+/** Compares each chosen face of one image with each of the other. Both images have at least one face. */
 export function comparePairs(first: ImageReport, second: ImageReport, choice: FaceChoice): Pairs {
   const [faces1, faces2] = [
     chosen(first, choice.image1_face_index, choice.auto_pair_best),

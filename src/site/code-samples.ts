@@ -50,7 +50,7 @@ const lines = (...all: readonly (string | readonly string[] | undefined)[]) =>
     .filter((line) => line !== undefined)
     .join('\n');
 
-/** Returns the sample for Node. It does not set the Content-Type of a form, because fetch adds the boundary. */
+/** Returns the sample for Node. It does not set the Content-Type of a form, because fetch sets it with the boundary. */
 function nodeSample({ method, path, needsKey, parts, json }: SampleRequest): string {
   const isForm = parts.length > 0;
   const type = json && "'content-type': 'application/json'";

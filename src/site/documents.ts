@@ -13,9 +13,9 @@ import { docsPage, scriptParts } from './page.ts';
 type DocumentId = 'openapi' | 'docs' | 'demo';
 
 /**
- * Returns a function that returns a document. `id`: its endpoint. `query`: of the request; it may name a sample photo
- * of the demo page, or a part of the script of the documentation page. A document is built for its first request,
- * and kept.
+ * Returns a function that returns a document. `id`: id of the endpoint. `query`: query string, which may name a sample
+ * photo of the demo page, or a part of the script of the documentation page. A document is built for its first
+ * request, and kept.
  */
 export function documents(config: Config) {
   const made = new Map<string, StaticDocument | Promise<StaticDocument>>();

@@ -271,7 +271,7 @@ const problemHeaders: Readonly<Record<number, readonly HeaderName[]>> = {
   503: ['Retry-After'],
 };
 
-/** Statuses of responses without rate limit headers, because they are sent before the rate limit is checked. */
+/** Statuses of responses that are sent before the rate limit is checked, and therefore lack its headers. */
 const beforeRateLimit: readonly number[] = [401, 403, 404, 405];
 
 /** Returns references to the headers of the responses with this status. */

@@ -22,7 +22,7 @@ export class AuditLog {
   readonly #pack: Pack;
   readonly #logger: Logger;
 
-  /** Opens the file, which only its owner can read. Throws an Error whose message is meant for the user. */
+  /** Opens the file. Only the owner can read a new file. Throws an Error whose message is meant for the user. */
   constructor(path: string, pack: Pack, logger: Logger) {
     this.#pack = pack;
     this.#logger = logger;

@@ -5,23 +5,23 @@ interface LinesOptions {
   dest: string | number;
   /** Mode of a newly created file. */
   mode?: number;
-  /** Maximum time that lines wait so that several are written together. 0: each line is written at once. */
+  /** Maximum time that lines wait so that several are written together; by default none. */
   gather_ms?: number;
-  /** Called once when writing begins to fail. Writing is retried. */
+  /** Called once when writing begins to fail, and when `reopen` fails. Writing is retried. */
   onError?(error: Error): void;
-  /** Called when writing succeeds again. `lines`: number of lines dropped since the last call. */
+  /** Called when all waiting lines are written. `lines`: number of lines dropped since the last call. */
   onDropped(lines: number): void;
 }
 
 /** Maximum size of the lines that wait for a slow reader or disk. */
 const maxWaiting_bytes = 8 * 1024 * 1024;
-/** Maximum number of bytes that are written together. */
+/** Size at which gathered lines are written without further waiting. */
 const batch_bytes = 64 * 1024;
 const flush_ms = 1000;
-/** Pause before the next attempt, after a slow reader and after another error, such as a full disk. */
+/** Pause before the next attempt: if a pipe is full, and after any other error, such as a full disk. */
 const retry_ms = { slow: 20, broken: 1000 };
 
-/** O_NONBLOCK, which Windows lacks, prevents that opening or writing a named pipe waits for a reader. */
+/** With O_NONBLOCK, which Windows lacks, opening or writing a named pipe does not wait for a reader. */
 const flags = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | (constants.O_NONBLOCK ?? 0);
 
 const newline = 10;
@@ -35,8 +35,8 @@ function linesIn(text: string | Buffer): number {
 
 /**
  * Writes lines on a libuv thread, so that a slow reader or disk does not block the main thread. Lines beyond the
- * maximum are dropped and counted. The writer of pino is not used: on a full disk it retries forever at
- * the end of the process. After a reopen it may use wrong descriptors.
+ * maximum are dropped and counted. pino's own writer is not used: at the end of the process it retries forever on
+ * a full disk, and after a reopen it may use wrong descriptors.
  */
 export class LineWriter {
   readonly #options: LinesOptions;

@@ -4,8 +4,8 @@ import { errorGroups } from '../errors.ts';
 import { liveReasons } from '../scoring/motion.ts';
 
 /**
- * The metrics, from which docs/metrics.md is generated. The names are without their prefix `facematch_`. Label values
- * come from tables, never from a client.
+ * The metrics, from which docs/metrics.md is generated. The prefix `facematch_` is omitted. Label values never come
+ * from a client.
  */
 interface Row {
   help: string;
@@ -52,7 +52,7 @@ export const counters = {
     },
   },
   comparisons_total: {
-    help: 'Completed comparisons by result, at the requested threshold',
+    help: 'Completed comparisons of images by result, at the requested threshold',
     labels: { accuracy_mode: accuracyModes, result: ['match', 'no_match'] },
   },
   liveness_checks_total: {
@@ -60,7 +60,7 @@ export const counters = {
     labels: { result: ['live', 'not_live'], reason: ['none', ...liveReasons] },
   },
   confidence_percent: {
-    help: '`confidence_percent` of completed comparisons',
+    help: '`confidence_percent` of completed comparisons of images',
     labels: { accuracy_mode: accuracyModes },
     buckets: [0, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100],
   },
@@ -93,7 +93,7 @@ export const counters = {
   },
 } as const satisfies Record<string, Row>;
 
-/** Gauges are read at each scrape. The value is the help text. */
+/** Gauges, and counters that are read at each scrape. The value is the help text. */
 export const gauges = {
   queue_depth: 'Matches of two images each that are waiting for a worker',
   queue_capacity: 'Maximum number of matches of two images each that may wait for a worker',

@@ -14,7 +14,7 @@ export interface RequestRecord {
   key_id: string | undefined;
   route: string;
   status: number;
-  /** Error code; undefined for a 200 response. */
+  /** Error code, or `client_left`; undefined for a successful response. */
   code: string | undefined;
   field: string | undefined;
   /** Why an image was rejected, in more detail than the client gets. */
@@ -37,7 +37,7 @@ interface Tally {
   decisions: readonly Decision[];
 }
 
-/** Functions that return the values of the table `gauges` at each scrape; undefined for no series. */
+/** Functions that return the values of the table `gauges` at each scrape, or undefined to omit the series. */
 export type Gauges = Readonly<Record<keyof typeof gauges, () => number | undefined>>;
 
 export type BuildInfo = Readonly<Record<keyof typeof build.build_info.labels, string>>;
@@ -101,7 +101,7 @@ export class Metrics {
     this.meters.key_requests_total.inc({ key });
     this.meters.key_images_total.inc({ key }, images);
     for (const { candidates, match } of decisions) {
-      // A decision is about the candidates of a match of embeddings, or about two images.
+      // A match of embeddings has one decision for all candidates; other comparisons have one decision each.
       this.meters.key_comparisons_total.inc({ key }, candidates ?? (match === undefined ? 0 : 1));
     }
   }

@@ -22,7 +22,7 @@ export function openLog(level: LogLevel): Log {
   return { logger, lines };
 }
 
-/** Writes one log line and updates the metrics for each request. */
+/** Records each request in the log, the metrics and the audit log. */
 export class Telemetry {
   readonly #log: Log;
   readonly audit: AuditLog | undefined;

@@ -114,7 +114,7 @@ test.each([
   ['eval', ['eval', 'pairs.tsv', '--images', 'photos']],
   ['packs add', ['packs', 'add', 'mine', '--embedder', 'net.onnx']],
 ])('names the package to install for %s without the laboratory', async (path, line) => {
-  const message = `${path} requires the package @facematch/lab. Install it beside facematch: npm run setup`;
+  const message = `${path} requires the package @facematch/lab. Install it next to facematch: npm run setup`;
   await expect(buildProgram(undefined).parseAsync(line, { from: 'user' })).rejects.toMatchObject({
     code: 'commander.error',
     message: `error: ${message}`,

@@ -49,7 +49,7 @@ export async function countPeople(database, madeBy) {
 }
 
 /**
- * Returns the people of the `rows` nearest faces by cosine, each with all photos of the same pack, version and mode, newest first.
+ * Returns the people of the `rows` nearest faces by cosine, each with the newest photos of this pack, version and mode.
  * @param {MadeBy & { embeddings: string[] }} probe
  * @returns {Promise<Person[]>}
  */

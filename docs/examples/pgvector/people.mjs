@@ -82,7 +82,8 @@ async function peopleOf(folder) {
 }
 
 /**
- * Returns the number of people searched and the people of the nearest `rows` photos, best first. Uses the largest face of each image.
+ * Returns the number of people searched, and the people of the nearest `rows` photos, best first. Uses the largest face
+ * of each image.
  * @returns {Promise<{ searched: number, results: (Found | Uncompared)[] }>}
  */
 export async function identify(client, database, files, { rows = 50 } = {}) {
@@ -103,7 +104,7 @@ function describeResult({ id: person, problem, match, confidence_percent, extrap
   return `${confidence_percent.toFixed(1).padStart(5)} %  ${match ? 'match' : 'no match'}: ${person}${doubt}`;
 }
 
-/** Runs the command line; returns true if everything succeeded. */
+/** The commands by name. Each returns true for exit code 0. */
 const commands = {
   async enrol(client, database, [folder]) {
     const { enrolled, rejected } = await enrol(client, database, folder);

@@ -4,7 +4,7 @@
     FACEMATCH_KEY=... python3 compare_pairs.py pairs.csv > results.csv
 
 pairs.csv has the columns image1 and image2. Requires Python 3.9, and facematch.py of docs/clients next to this file or
-in PYTHONPATH, which retries if the server is busy. The exit code is 1 if a pair could not be compared.
+in PYTHONPATH. The client retries if the server is busy. The exit code is 1 if a pair could not be compared.
 """
 
 import csv

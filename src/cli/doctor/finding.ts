@@ -1,7 +1,7 @@
 import { repair } from '../../config/installation.mjs';
 import { type Colours, printable } from '../terminal.ts';
 
-/** The result of a check. `unknown`: the check could not run; another finding says why. */
+/** The result of a check. `unknown`: the check could not run, usually because of another finding. */
 export type Status = 'ok' | 'warning' | 'fail' | 'unknown';
 
 export interface Finding {
@@ -10,7 +10,7 @@ export interface Finding {
   status: Status;
   /** The result, on one line. */
   value: string;
-  /** Fix for the problem: a command if there is one. */
+  /** How to fix the problem: a command if there is one. */
   fix?: string;
 }
 

@@ -15,7 +15,7 @@ export function registerDoctor(program: Command): void {
     .action(doctor);
   addHelp(command, {
     notes: `Each line is one finding: ok; warning (a server would start, or needs only its first key); fail (a server would not
-start, or would not work well); unknown (not checked, because of another finding).
+start, or would not work well); unknown (not checked, usually because of another finding).
 The command changes nothing. It reads settings from the environment as a server would.
 
 Exit codes: ${exitCodes.success} no line says fail; ${exitCodes.failure} a line says fail or, with --strict, warning.`,

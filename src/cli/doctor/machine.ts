@@ -46,7 +46,7 @@ export const machineChecks: Checks = {
   'npm packages'() {
     const versions = Object.entries(packageJson(projectPath('.')).dependencies).map(([name, spec]) => ({
       name,
-      // `npm:NAME@VERSION` for an alias.
+      // An alias is `npm:NAME@VERSION`.
       wanted: spec.slice(spec.lastIndexOf('@') + 1),
       found: installedVersion(name),
     }));
@@ -149,8 +149,8 @@ function packageJson(folder: string) {
 }
 
 /**
- * Returns undefined when the package is missing. In an installation from npm it is in the parent's
- * node_modules, not below this package.
+ * Returns undefined if the package is missing. npm installs dependencies in the parent's node_modules, not below
+ * this package.
  */
 function installedVersion(name: string): string | undefined {
   const folders = createRequire(projectPath('package.json')).resolve.paths(name) ?? [];
@@ -203,8 +203,8 @@ export function judgeCpu(model: string, arch: NodeJS.Architecture, cpuinfo: stri
 const probeLimit_ms = 60_000;
 
 /**
- * Runs a probe of probe.ts in a child process, because native code may crash the process. Rejects with an Error
- * that gives the exit code or signal of the process, and the first line of its standard error.
+ * Runs a probe of probe.ts in a child process, because native code may crash the process. Rejects with the error
+ * of the probe or, after a crash, with the exit code or signal and the first line of standard error.
  */
 export async function probe<Name extends keyof Probes>(name: Name, argument = ''): Promise<Probes[Name]> {
   const file = fileURLToPath(new URL('./probe.js', import.meta.url));

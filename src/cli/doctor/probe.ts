@@ -2,7 +2,7 @@ import type { Addon, OnnxRuntime } from '../../engine/addon.ts';
 import type { Uws } from '../../http/uws/uws.ts';
 
 // Loads native code in a child process, because native code may print to standard output or crash the process.
-// probe() of machine.ts starts it with the name of a probe and its argument. It sends the result to its parent.
+// probe() of machine.ts starts this program with the name and the argument of a probe, and receives the result.
 
 /** Result of each probe. */
 export interface Probes {

@@ -12,7 +12,7 @@ import {
   tryPack,
 } from './trial.ts';
 
-/** Checks that a pack does what its manifest says, and lists what is missing. Never throws. */
+/** Checks that a pack does what its manifest says, and lists what is missing. */
 export async function* checkPack(nameOrPath: string): AsyncGenerator<Finding> {
   const directory = packDirectory(nameOrPath);
   let draft: Manifest;
@@ -60,8 +60,8 @@ export function* judgeTrial(trial: Trial): Generator<Finding> {
 }
 
 /**
- * Judges the live scores. All faces of the sample photos are bona fide, so a model that rejects more than half of
- * them gets wrong input, or its output is misread.
+ * Judges the live scores. All faces of the sample photos are bona fide. If the model rejects more than half of
+ * them, its input is wrong or its output is misread.
  */
 export function livenessFinding(
   { nets, live_threshold }: NonNullable<Manifest['liveness']>,

@@ -11,7 +11,7 @@ type ListedPack = Awaited<ReturnType<typeof listed>>;
 
 /** Lists all packs in the default folders, and the configured pack wherever it is. */
 export async function listPacks(): Promise<ListedPack[]> {
-  // An installation from npm has two such folders.
+  // An installation from npm may have two such folders.
   const homes = new Set([dirname(packDirectory('default')), projectPath('models/packs')]);
   const configured = packDirectory(readConfig().pack);
   const all = new Set([...[...homes].filter(existsSync).flatMap(packsIn), configured]);

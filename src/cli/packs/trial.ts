@@ -90,7 +90,7 @@ export type Preprocessing = keyof typeof preprocessings;
 const minGain = 0.15;
 
 /**
- * Returns another input scaling for the embedder that separates the people of the photos much better;
+ * Returns the name of an input scaling with which the embedder separates the people of the photos much better;
  * undefined if there is none.
  */
 export async function betterPreprocessing(
@@ -108,7 +108,7 @@ export async function betterPreprocessing(
   return best.gain > minGain ? best.name : undefined;
 }
 
-/** Returns the manifest with only the members that determine embeddings. */
+/** Returns the manifest without members whose files do not affect embeddings. */
 export function embeddingPart<Pack extends Manifest>(pack: Pack): Pack {
   const alone = { ...pack };
   for (const member of ['cohort', 'human', 'occlusion', 'liveness'] as const) delete alone[member];
@@ -130,7 +130,7 @@ export async function tryAs(directory: string, draft: Manifest): Promise<Trial> 
 
 const timedRounds = 9;
 
-/** Returns each pack's median time of each stage in ms, on the first photo in mode balance. The packs take turns. */
+/** Returns each pack's median time of each stage in ms, on the first photo in mode balance, packs alternating. */
 export function timePacks(packs: readonly { directory: string; draft: Manifest }[]): StageTimings[] {
   for (const { directory, draft } of packs) loadPack(directory, draft);
   const photo = readFileSync(samples[0]);

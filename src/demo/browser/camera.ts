@@ -16,7 +16,7 @@ const video = find(document, '#viewfinder', HTMLVideoElement);
 const turn = byId('turn');
 
 let stream: MediaStream | undefined;
-/** Prefers the front camera. */
+/** The preferred camera: the front camera at first. */
 let facing: 'user' | 'environment' = 'user';
 let deliver: (photo: File) => void = () => {};
 

@@ -7,9 +7,8 @@ import { bytesText } from './words.ts';
  */
 
 /**
- * Upright previews. The server applies the EXIF orientation of all three formats. Every browser does so for
- * JPEG, but not for PNG and WebP (Chromium ignores it in WebP). If this browser does not, the preview is
- * redrawn.
+ * The server applies the EXIF orientation of all three formats. Every browser does so for JPEG, but not for PNG
+ * and WebP (Chromium ignores it in WebP). If this browser does not, the preview is redrawn.
  */
 
 /** Maximum side length of a preview in pixels. */
@@ -47,7 +46,7 @@ export async function notPhoto(file: File): Promise<string | undefined> {
   return `${file.name} is not a JPEG, PNG or WebP photo. ${advice}`;
 }
 
-/** Returns the file itself, or a small upright copy for display. */
+/** Returns the file itself, or an upright copy of at most `maxPixels` per side. */
 export async function previewOf(file: Blob): Promise<Blob> {
   try {
     const found = orientationOf(new DataView(await file.arrayBuffer()));
@@ -59,7 +58,7 @@ export async function previewOf(file: Blob): Promise<Blob> {
   }
 }
 
-/** Returns a preview for a list; it is empty until it has loaded. */
+/** Returns a preview for a list, which is empty until it has loaded. */
 export function previewImage(file: Blob): HTMLImageElement {
   const image = element('img', { alt: '' });
   // Shows a grey box instead of the browser's icon for a broken image.
@@ -114,7 +113,7 @@ function orientationOf(bytes: DataView): { format: Format; orientation: number }
 
 /**
  * Reads the orientation (TIFF 6.0, section 2): byte order, then the first directory, whose entry 0x0112 is the
- * orientation. Some WebP encoders put JPEG's "Exif\0\0" before it.
+ * orientation. Some WebP encoders put JPEG's "Exif\0\0" before the byte order.
  */
 function tiffOrientation(exif: DataView): number {
   const start = word(exif, 0) === 'Exif' ? 6 : 0;

@@ -1,4 +1,4 @@
-/** Captures camera frames for a liveness check. It imports nothing, so that other pages can copy it. */
+/** Captures camera frames for a liveness check. This file imports nothing, so that other pages can copy it. */
 
 export type Step = 'left' | 'right' | 'up' | 'down';
 
@@ -19,7 +19,7 @@ export const phasesOf = (steps: readonly Step[]): Phase[] => [
 
 /** Frames per second, enough for a head that turns slowly. */
 const rate = 5;
-/** Longer side of a frame in pixels. */
+/** Maximum length of the longer side of a frame in pixels. */
 const side = 480;
 const jpegQuality = 0.85;
 
@@ -29,10 +29,7 @@ export interface Frame {
   change: number;
 }
 
-/**
- * Captures until `signal` is aborted or `duration_ms` has passed. Frames are as the camera gives them, not
- * mirrored.
- */
+/** Captures until `signal` is aborted or `duration_ms` has passed. Frames are not mirrored. */
 export async function capture(
   video: HTMLVideoElement,
   duration_ms: number,
@@ -75,8 +72,8 @@ function difference(a: Uint8ClampedArray, b: Uint8ClampedArray): number {
 }
 
 /**
- * Selects at most `max` frames: the first two, then frames between which the image changes by about the same
- * amount. It drops more frames where the head is still than where it moves.
+ * Selects at most `max` frames: the first two, then frames at about equal distances in time and change of the image
+ * together. This drops more frames where the head is still than where it moves.
  */
 export function select(frames: readonly Frame[], max: number): Blob[] {
   if (frames.length <= max) return frames.map(({ image }) => image);

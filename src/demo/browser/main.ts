@@ -207,8 +207,8 @@ async function offerSamples(): Promise<void> {
 }
 
 /**
- * Takes the key from the fragment of the URL (`#key=…`), which `facematch demo --open` sets because a browser
- * never sends it, and removes it from the history. With `&samples` it compares the sample photos.
+ * Reads the key from the fragment of the URL (`#key=…`), and removes the fragment from the history. `facematch demo
+ * --open` uses a fragment, because browsers never send it. With `&samples`, compares the sample photos.
  */
 async function followFragment(): Promise<void> {
   const given = new URLSearchParams(location.hash.slice(1));
@@ -285,7 +285,7 @@ const allOff = {
   detail: 'The operator has disabled it on this server.',
 };
 
-/** Clears the results, because a photo has changed. */
+/** Clears the results, because a photo or the tab has changed. */
 function forget(): void {
   running?.abort();
   clearFaults();

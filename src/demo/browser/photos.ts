@@ -119,7 +119,7 @@ export class PhotoSlot {
     return `${this.file.name}, ${bytesText(this.file.size)}${note}`;
   }
 
-  /** Shows the agreement of each photo with the others of the person; null and undefined if it is unknown. */
+  /** Shows the agreement of each photo with the others of the person; null or undefined if unknown. */
   showAgreements([first, ...others]: readonly (number | null | undefined)[]): void {
     showAgreement(byId(`agreement${this.number}`), first);
     for (const [at, { words, name }] of this.more.rows.entries()) showAgreement(words, others[at], name);
@@ -181,9 +181,8 @@ function showAgreement(target: HTMLElement, percent: number | null | undefined, 
 }
 
 /**
- * Handles photos that are dropped or pasted anywhere on the page. The first goes to the slot it was dropped on,
- * or to the first empty one; a second photo goes to the other slot. If `takes` returns true, it has handled
- * them.
+ * Shows photos that are dropped or pasted anywhere on the page: the first in the slot on which it was dropped, or in
+ * the first empty slot, and a second photo in the other slot. If `takes` returns true, it has handled the photos.
  */
 export function takeDroppedAndPasted(
   slots: readonly PhotoSlot[],

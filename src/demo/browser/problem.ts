@@ -43,13 +43,13 @@ export function clearProblem(): void {
   byId('problem-actions').replaceChildren();
 }
 
-/** Names of the controls that the problem concerns. */
+/** Returns the names of the controls that the problem concerns. */
 export function fieldsOf({ code, field, errors = [] }: ProblemResponse): string[] {
   if (['missing_api_key', 'invalid_api_key', 'forbidden_scope'].includes(code)) return ['x-api-key'];
   return field === undefined ? errors.map((error) => error.field) : [field];
 }
 
-/** Shows status, code, request id and a link to the explanation of the code, for developers and operators. */
+/** Returns a line for developers and operators: status, code, request id and a link to the explanation of the code. */
 function sourceOf({ status, code, request_id, type }: ProblemResponse): HTMLElement {
   const line = element('p', { className: 'source' });
   line.append(status === undefined ? '' : `HTTP ${status} `, element('code', {}, code));

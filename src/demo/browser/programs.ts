@@ -1,7 +1,7 @@
 import type { Plan } from './types.ts';
 import { curlLine, type Photos, shellWord } from './words.ts';
 
-/** Returns the request as code by language. The code reads the key from the environment. */
+/** Functions by language that return the request as code, which reads the key from the environment. */
 export const programs: Readonly<Record<string, (origin: string, plan: Plan, photos: Photos) => string>> = {
   curl: curlLine,
   JSON: curlWithJson,
@@ -47,7 +47,7 @@ function curlWithJson(origin: string, plan: Plan, photos: Photos): string {
   return `{ printf '{'\n  ${body}\n  printf '}'; } |\n  curl ${head} --data-binary @- ${shellWord(origin + plan.path)}`;
 }
 
-/** Name of the method in both client libraries. */
+/** Returns the name of the method in both client libraries. */
 function methodOf({ endpoint }: Plan): string {
   const methods = { match_person: 'person', match_many: 'many', detect: 'detect' } as const;
   return endpoint in methods ? methods[endpoint as keyof typeof methods] : 'match';

@@ -7,8 +7,8 @@ export interface Photo {
 }
 
 /**
- * Chooses the endpoint and fields of a request. Two photos with default options go to the basic endpoint, so that a
- * key with only its scope can be used. `forbidden`: endpoints that the key may not use. Returns undefined if no
+ * Chooses the endpoint and fields of a request. Two photos without advanced options go to the basic endpoint, because
+ * a key may have only its scope. `forbidden`: endpoints that the key may not use. Returns undefined if no suitable
  * endpoint is enabled.
  */
 export function planOf(
@@ -88,8 +88,8 @@ function problemOf({ status, statusText }: Response, text: string): ProblemRespo
 }
 
 /**
- * Describes a failed connection. Browsers do not report the reason. If the photos exceed the limit, it is probably
- * their size, because the server closes the connection on a body far beyond its limit.
+ * Describes a failed connection. Browsers do not report the reason. If the photos exceed the limit, their size is
+ * the probable reason, because the server closes the connection on a body far beyond its limit.
  */
 function unreachable(photos: readonly Photo[], { message }: Error): ProblemResponse {
   const code = 'unreachable';

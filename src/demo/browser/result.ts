@@ -126,8 +126,8 @@ function pairTable(
 }
 
 /**
- * Shows the sum of each stage over both photos, and then the two total times. The stages of two photos may run in
- * parallel, so their sum may exceed the totals.
+ * Returns a table with the sum of each stage over all photos, and then the two total times. The stages of two photos
+ * may run in parallel, so the sums may exceed the totals.
  */
 function timingTable(
   { total, ...stages_ms }: Readonly<Record<string, number>> & { total: number },
@@ -155,7 +155,7 @@ function timingTable(
 
 /** Margin around a face as a share of its box. */
 const margin = 0.2;
-/** Side of the canvas in pixels: twice its size on the page, for high-resolution screens. */
+/** Side of the canvas in pixels: about twice its size on the page, for high-resolution screens. */
 const sidePixels = 128;
 
 /** Returns a square crop of a preview around a face; empty if there is no preview. */

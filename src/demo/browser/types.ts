@@ -14,11 +14,11 @@ export interface Settings {
   paths: Partial<Record<EndpointId, string>>;
   /** Names of the fields of each enabled endpoint. */
   fields: Partial<Record<EndpointId, readonly string[]>>;
-  /** The three members below are the form's fields, without images and face indices. */
+  /** The three members below are the form's fields, without images, face indices and liveness options. */
   threshold_percent: NumberRule;
   accuracy_mode: ChoiceRule;
   options: Readonly<Record<string, ValueRule>>;
-  /** `photos`: maximum number of photos of each person. */
+  /** `targets`: maximum number of photos to compare with. `photos`: maximum number of photos of each person. */
   limits: {
     max_body_bytes: number;
     max_image_bytes: number;
@@ -33,7 +33,7 @@ export interface Settings {
 /** The selected tab, named after its endpoint. */
 export type Task = 'match' | 'match_many' | 'detect' | 'match_live';
 
-/** The body of a 200 response. */
+/** Bodies of 200 responses. */
 export type MatchResponse = Match;
 export type PersonResponse = Person;
 export type ManyResponse = Many;
