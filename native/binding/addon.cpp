@@ -129,8 +129,8 @@ void UseHugePages(const Napi::CallbackInfo& info) {
   use_huge_pages(memory.data(), memory.size());
 }
 
-// JavaScript's own `set` and `fill` write shared memory one atomic byte or word at a time, about
-// ten times as slowly. No other thread uses these bytes during the call.
+// JavaScript's own `set` and `fill` write shared memory one atomic byte or word at a time, which
+// takes about ten times as long. No other thread uses these bytes during the call.
 void CopyBytes(const Napi::CallbackInfo& info) {
   const auto to = to_memory(info[0]), from = to_memory(info[2]);
   if (from.size() > to.size())

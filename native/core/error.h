@@ -11,11 +11,11 @@
 namespace facematch {
 
 enum class ErrorCode {
-  kUnsupportedImageFormat,  // not JPEG, PNG or WebP: `detected`
+  kUnsupportedImageFormat,  // format, kind of JPEG or colours: `detected`
   kImageDecodeFailed,       // damaged: `message`, for the log
   kImageDimensions,         // checked in the header: `width`, `height`, `limit_pixels`
   kImageTooComplex,         // decoding exceeded the image's time limit
-  kInternalError,           // internal error: `message`, for the log
+  kInternalError,           // any other error: `message`, for the log
 };
 
 constexpr std::array<const char*, 5> kErrorCodes = {

@@ -21,9 +21,9 @@ class Liveness {
   explicit Liveness(const Pack& pack);
 
   // Returns the mean score of the nets, 0..1, higher for more likely live. Returns nothing if the
-  // pack has no nets. Uses the pixels of the full image if time allows, because the nets are
-  // trained on crops that are not averaged. Throws Cancelled, and Error kInternalError if a net
-  // returns numbers that are not finite.
+  // pack has no nets. Uses the pixels of the full image if time allows, because the nets were
+  // trained on crops of full images. Throws Cancelled, and Error kInternalError if a net returns
+  // numbers that are not finite.
   std::optional<float> score(Image& image, const Box& box) const;
 
  private:

@@ -35,8 +35,8 @@ std::vector<FoundFace> find_further(Finder& finder, const EarlierAnalysis& earli
 std::vector<FoundFace> find_doubtful(Finder& finder, float min_score, std::vector<FoundFace> known,
                                      StageTimings& timings_ms);
 
-// Returns true if no further pass is needed. After the first pass, this requires a single face in
-// the unrotated image, or a nearly upright one among several; after any other pass, any face.
+// Returns true if no further pass is needed. After the first pass, this requires a single unrotated
+// face, or a nearly upright face among several. After any other pass, any face is enough.
 bool ends_search(DetectionPass pass, const std::vector<FoundFace>& faces);
 
 // Longer side in pixels of the image that the first pass needs.

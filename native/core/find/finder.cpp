@@ -23,8 +23,8 @@ constexpr int kSmallCloseup = 128;  // also BlazeFace's frame
 // Minimum overlap of a redetected face with the expected box. With 0.5, one of 344 faces is missed
 // and three profiles need the fallback; 0.15 changes nothing.
 constexpr float kMinIou = 0.3f;
-// Maximum roll in degrees; a close-up with a larger one is cropped again, upright. With 10, one
-// more of 96 people is found; with 30, the same number.
+// Maximum roll of an upright face in degrees. A close-up of a face with a larger roll is cropped
+// again. With 10, one more of 96 people is found; with 30, the same number.
 constexpr float kMaxRoll = 20;
 
 // Rolls to try, in degrees. The landmark net works up to 45 degrees from each.

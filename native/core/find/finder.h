@@ -20,7 +20,7 @@ struct FoundFace {
   Detection detection;
   Points68 points;
   std::optional<Points68> first_points;  // if predict_landmarks_again() replaced them
-  std::optional<float> instability;      // see landmark_check.h; if it was measured thoroughly
+  std::optional<float> instability;      // if measured thoroughly, see landmark_check.h
   cv::Mat chip;                          // set by alignment
   float dot_pitch = 0;  // set by alignment: distance between printed dots, pixels of the image
   Face face;            // set by alignment and embedding

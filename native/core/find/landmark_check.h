@@ -28,8 +28,8 @@ struct Perturbation {
   float down = 0;
 };
 
-// The quick check uses one perturbation and recognises most faces. The thorough check uses five,
-// which fail on different faces, and recognises nearly all.
+// The quick check uses one perturbation and recognises most faces. The thorough check uses five and
+// recognises nearly all faces, because the five fail on different faces.
 std::span<const Perturbation> quick_perturbations();
 std::span<const Perturbation> thorough_perturbations();
 

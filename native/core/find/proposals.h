@@ -34,9 +34,9 @@ struct Proposal {
   float roll;  // in the image, of a face that is upright in the view; degrees
 };
 
-// Minimum score of a hint. With 0.05, scanned pages with small faces take twice the time, for one
-// more face of 72. Pages of a video call show two more of 96. With 0.2, two of the 72 and one of
-// the 96 are missed.
+// Minimum score of a hint. With 0.05, scanned pages with small faces take twice the time, and one
+// more face of 72 is found. On pages of a video call, two more of 96 are found. With 0.2, two of
+// the 72 and one of the 96 are missed.
 constexpr float kHintScore = 0.1f;
 
 // Minimum score of a candidate, just above the detector's score for a plain surface. In the upright

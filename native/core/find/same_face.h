@@ -22,8 +22,8 @@ bool overlap(const Box& a, const Box& b);
 // of equals. Its score becomes the maximum of their scores.
 void keep_one_of_each(std::vector<FoundFace>& faces, float (*badness)(const FoundFace&));
 
-// Restores the first landmarks of a face if the second prediction returned those of a neighbour,
-// cheek to cheek. Otherwise the two faces would count as one.
+// Restores the first landmarks of a face if the second prediction returned those of a
+// cheek-to-cheek neighbour. Otherwise the two faces would count as one.
 void restore_first_landmarks(std::vector<FoundFace>& faces);
 
 // Appends faces that are not known yet. Known faces do not change.

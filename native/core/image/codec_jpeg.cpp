@@ -308,8 +308,8 @@ bool JpegDecoder::skip_to(int row) {
   while (info_.output_scanline < end) {
     client_.budget_spent = client_.budget->spent();
     if (client_.budget_spent) return false;
-    // Each call but the last ends with a row of blocks, because libjpeg-turbo 2.1 loses the rest of
-    // such a row.
+    // Each call but the last ends at the end of a row of blocks, because libjpeg-turbo 2.1 loses
+    // the rest of such a row.
     const JDIMENSION whole = kRowsSkipped - info_.output_scanline % kRowsSkipped;
     jpeg_skip_scanlines(&info_, std::min(whole, end - info_.output_scanline));
   }

@@ -8,9 +8,9 @@ namespace facematch {
 namespace {
 
 // Returns the rows of the parts, from the top; ranges that are near each other are merged. Each
-// range ends with a row of blocks, which has 1 to 32 rows. If skipping begins in the last rows of a
-// row of blocks, libjpeg-turbo 2.1 skips a wrong number of rows for some sampling factors,
-// such as 1x4, 1x2, 1x2.
+// range ends at the end of a row of blocks, which is 1 to 32 pixels high. If skipping begins in the
+// last rows of a row of blocks, libjpeg-turbo 2.1 skips a wrong number of rows for some sampling
+// factors, such as 1x4, 1x2, 1x2.
 std::vector<cv::Range> rows_of(std::vector<cv::Rect> parts, int height) {
   constexpr int kRowOfBlocks = 32;
   // Skipping fewer rows of pixels than this saves nothing.

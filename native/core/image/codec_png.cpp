@@ -237,7 +237,7 @@ struct Chunk {
   }
 };
 
-// Reads the next chunk of a file; returns false if there is no complete one.
+// Reads the next chunk of a file; returns false if there is no complete chunk.
 bool next_chunk(Walk& walk, Chunk& chunk) {
   const auto rest = walk.rest();
   if (rest.size() < 12 || u32(rest, 0) > rest.size() - 12) return false;
@@ -280,7 +280,7 @@ Bytes profile_of(std::span<const uint8_t> data, const Budget& budget) {
   constexpr size_t kMaxName = 79;
   const auto name = data.first(std::min(data.size(), kMaxName + 1));
   const auto end = static_cast<size_t>(std::find(name.begin(), name.end(), 0) - name.begin());
-  // A zero and the compression method follow.
+  // A zero byte and the compression method follow the name.
   if (end == name.size() || data.size() < end + 2 || data[end + 1] != 0) return {};
   return inflated(data.subspan(end + 2), budget);
 }
@@ -304,7 +304,7 @@ std::optional<ColourSpace> space_of_gamma(double gamma, std::span<const uint8_t>
 
 // Returns the colour space of a PNG if it must be converted. The first of these chunks is used:
 // cICP, iCCP, sRGB, gAMA with cHRM (PNG specification, third edition, section 4.3). A damaged or
-// unknown one is skipped, as in Chromium.
+// unknown chunk is skipped, as in Chromium.
 std::optional<ColourSpace> read_colours(std::span<const uint8_t> bytes, const Budget& budget) {
   constexpr uint8_t kColour = 2;  // bit of the colour type
   std::span<const uint8_t> header, code_points, profile, srgb, gamma, chromaticities;

@@ -10,7 +10,7 @@ namespace facematch {
 namespace {
 
 constexpr double kCutOff = 0.005;  // share of the pixels that is clipped at either end
-constexpr double kDark = 0.35;     // mean grey, 0..1; a gamma curve brightens below it
+constexpr double kDark = 0.35;     // mean grey, 0..1, below which a gamma curve brightens
 constexpr double kMiddle = 0.45;   // target mean grey of the gamma curve
 constexpr double kMinGamma = 0.4;
 constexpr double kClip = 4;  // CLAHE: clip limit, the maximum slope of the curve

@@ -13,7 +13,8 @@
 
 namespace facematch {
 
-// A crop: its area in pixels of the full, upright image, and its pixels per pixel of the image.
+// A crop: its area in pixels of the full, upright image, and its scale (pixels of the crop per
+// pixel of the image).
 struct Part {
   Box area;
   float scale = 1;

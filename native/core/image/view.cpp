@@ -17,7 +17,7 @@ constexpr int kRowsAtOnce = 128;
 // Ratio of the side of a tile to the distance from tile to tile.
 constexpr float kTileOverlap = 1.5f;
 
-// Maximum side of a padded view in pixels: no detector uses more.
+// Maximum side of a padded view in pixels. The detectors of the included packs have smaller inputs.
 constexpr int kMaxPadded = 640;
 
 float as_float(int value) { return static_cast<float>(value); }

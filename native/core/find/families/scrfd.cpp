@@ -1,8 +1,8 @@
-// SCRFD (InsightFace). Anchors are at the corners of cells; the manifest defines the strides and
-// the number of anchors per cell. Outputs for each stride, ordered by row, column and anchor:
-// scores, n x 1, 0..1, and boxes, n x 4, distances from the anchor to left, top, right and bottom,
-// in cells. Five points, if a net has them, are ignored, because the pack's landmark net predicts
-// its own.
+// SCRFD (InsightFace). Anchors are at the top left corners of cells; the manifest defines the
+// strides and the number of anchors per cell. Outputs for each stride, ordered by row, column and
+// anchor: scores, n x 1, 0..1, and boxes, n x 4, distances from the anchor to left, top, right and
+// bottom, in cells. Five points, if a net has them, are ignored, because the pack's landmark net
+// predicts its own.
 #include "family.h"
 
 namespace facematch::families::scrfd {
