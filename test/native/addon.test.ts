@@ -112,7 +112,7 @@ describe('the addon', () => {
     expect(() => addon.useHugePages(new Uint8Array(0))).not.toThrow();
   });
 
-  it('returns the libraries in use from versions', () => {
+  it('returns the versions of the libraries in use', () => {
     expect(addon.versions()).toStrictEqual({
       onnxruntime: expect.stringMatching(/^1\.\d+\.\d+$/),
       opencv: expect.stringMatching(/^4\.\d+\.\d+/),

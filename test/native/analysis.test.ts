@@ -29,11 +29,11 @@ function faceFinder(pack: string) {
 }
 
 /**
- * Maximum and mean deviation of the cosines of the 22 faces in six group photos. RENEW_COSINES=1 writes the
- * file again after a change of the nets. The last bits of float convolutions differ between CPUs, and rounding
- * to bytes magnifies the difference: for int8, an input that is off by a millionth changes the embedding to a
- * cosine of 0.997. A CPU without VNNI deviated by 0.0135 in the mean, and by 0.0056 with unsigned weights. An
- * AMD EPYC without AVX-512 deviates by 0.0093. With Debian 13's OpenCV, one of 231 cosines deviated by 0.063.
+ * Maximum and mean deviation of the cosines of the 22 faces in six group photos. RENEW_COSINES=1 writes cosines.json
+ * again after a change of the nets. The last bits of float convolutions differ between CPUs, and rounding to bytes
+ * magnifies the difference. For int8, an error of a millionth in the input results in a cosine of 0.997. A CPU without
+ * VNNI deviated by 0.0135 in the mean, and by 0.0056 with unsigned weights. An AMD EPYC without AVX-512 deviates by
+ * 0.0093. With Debian 13's OpenCV, one of 231 cosines deviated by 0.063.
  */
 const limits: Record<string, { max: number; mean: number }> = {
   default: { max: 0.005, mean: 0.001 },

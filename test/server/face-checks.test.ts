@@ -104,7 +104,7 @@ describe('a live score', () => {
       expect(scoresOf(image)).toEqual(seen);
   });
 
-  test('rejects faces below the threshold of the request, or otherwise of the pack', async () => {
+  test('is rejected below the threshold of the request, or otherwise of the pack', async () => {
     const seen = await compare(live, attack, detecting);
     expectProblem(await compare(live, attack, rejecting), 'presentation_attack', {
       errors: [{ field: 'image2', face_index: 0, live_score: scoresOf(seen.body.image2)[0] }],
@@ -117,7 +117,7 @@ describe('a live score', () => {
     expect([lenient.status, strict.body.errors.length]).toEqual([200, 2]);
   });
 
-  test('rejects one target, or for image1 the request, and at embed the requested faces', async () => {
+  test('is checked for each target, for image1, and at embed for the requested faces', async () => {
     const { status, body } = await ask(paths.many, { image1: live, image2: [attack, live], ...rejecting });
     expect([status, body.results[1].match]).toEqual([200, true]);
     const problem = { code: 'presentation_attack', status: 422, face_index: 0 };

@@ -3,9 +3,8 @@ import { chunk, lastChunk, paths, photoForm, RawClient, twoPhotos } from '../ser
 import { TestServer, transport } from '../server/support/server.ts';
 
 /**
- * Tests request headers and framings as networks, proxies and clients send them, on the current HTTP server.
- * vitest.config.ts runs the same tests on the others; docs/uws-lifecycle.md lists what µWS does not accept. Also tests
- * CORS and the admin listener.
+ * Tests request headers and framings as networks, proxies and clients send them, CORS, and the admin listener.
+ * vitest.config.ts runs the tests on each HTTP server. docs/uws-lifecycle.md lists what µWS does not accept.
  */
 
 const server = await TestServer.forFile({
@@ -110,7 +109,7 @@ describe('a chunked body', () => {
 });
 
 test.each(['100-continue', '100-Continue', '100-CONTINUE'])(
-  'meets the expectation %s',
+  'sends 100 Continue for the expectation %s',
   async (expectation) => {
     const body = photoForm();
     const client = new RawClient(server.port);

@@ -17,8 +17,8 @@ import {
 import { Home, idOf, TestServer } from '../server/support/server.ts';
 
 /**
- * Tests the order in which requests are checked, the responses about keys, and body sizes at the limit and beyond it.
- * contract.test.ts tests each code separately.
+ * Tests the order of the checks, the responses about keys, and body sizes at the limit and beyond it. contract.test.ts
+ * tests each code separately.
  */
 
 const maxBody = 3_000_000;

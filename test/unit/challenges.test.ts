@@ -10,7 +10,7 @@ import { maxChallenge_characters } from '../../src/endpoints/challenge.ts';
 import { Problem } from '../../src/errors.ts';
 import { steps } from '../../src/scoring/motion.ts';
 
-/** Tests the tokens of live check challenges, which are signed, bound to a key, expire, and are accepted once. */
+/** Tests the tokens of live check challenges. They are signed, bound to a key, expire, and are accepted once. */
 
 const key = 'AbCdEfGhIjKl';
 const secrets = randomSecrets();

@@ -28,7 +28,7 @@ test.each(ours)('accepts the documented command: facematch %s', (words) => {
   expect(() => idle(buildProgram(lab)).parse(typed, { from: 'user' })).not.toThrow();
 });
 
-test('shows only npm scripts that exist', () => {
+test('names only existing npm scripts in the pages', () => {
   const { scripts } = JSON.parse(readFileSync(projectPath('package.json'), 'utf8'));
   const shown = [...pages.values()].join('\n').matchAll(/npm (?:run (\w[\w:-]*)|(start|test)\b)/g);
   const names = [...shown].map(([, run, own]) => run ?? own!);

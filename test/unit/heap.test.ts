@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { Heap } from '../../src/engine/heap.ts';
 
-test('returns the two lowest items after any items are added, changed and removed', () => {
+test('returns the two lowest items of a heap after any items are added, changed and removed', () => {
   const step = fc.record({ id: fc.nat(12), value: fc.nat(99), isIn: fc.boolean() });
   fc.assert(
     fc.property(fc.array(step, { maxLength: 80 }), (steps) => {

@@ -52,7 +52,7 @@ test.each<[string, CalibrationPoint[]]>([
   ['two equal similarities', pointsOf(0, 1, 0, 0.1)],
   ['a similarity that falls', pointsOf(0, 1, -0.1, 0.1)],
   ['an infinite similarity', pointsOf(0, 1, Number.POSITIVE_INFINITY, 0.1)],
-])('rejects a table with %s', (_what, points) => {
+])('rejects a calibration table with %s', (_what, points) => {
   expect(() => new Calibration(points)).toThrow(RangeError);
 });
 
@@ -72,7 +72,7 @@ describe('falseMatchRate', () => {
     ['at minus infinity', Number.NEGATIVE_INFINITY, 1],
     ['at infinity', Number.POSITIVE_INFINITY, 0],
     ['for a similarity that is not a number', Number.NaN, 1],
-  ])('stays from 0 to 1 %s', (_what, similarity, rate) => {
+  ])('is exactly 0 or 1 %s', (_what, similarity, rate) => {
     expect(calibration.falseMatchRate(similarity)).toBe(rate);
   });
 });
@@ -240,7 +240,7 @@ describe('Comparisons', () => {
     [{ image1_face_index: 1, image2_face_index: 0 }, '1,0'],
     [{ auto_pair_best: false }, '0,0'],
     [{ auto_pair_best: false, image2_face_index: 1 }, '0,1'],
-  ])('%j compares %j', (choice, expected) => {
+  ])('compares with %j the pairs %j', (choice, expected) => {
     const found = compared(analysis([0, 90]), analysis([91, 92]), { ...automatic, ...choice });
     expect(indices(found).toSorted().join(' ')).toEqual(expected);
   });

@@ -84,7 +84,7 @@ describe('µWebSockets.js', () => {
   });
 });
 
-test('agrees with the table of docs/deployment.md and engines', () => {
+test('lists the same releases as docs/deployment.md and engines', () => {
   const rows = pages
     .get('docs/deployment.md')!
     .matchAll(/^\| (\d+)(?:\.(\d+) or later)? \| (?:(2\.\d+) or later|none) \|/gm);

@@ -44,7 +44,7 @@ test('runs one turn of all calculations in each iteration of the event loop', as
   expect(await Promise.all(results)).toEqual(['result', 'result', 'result']);
 });
 
-test('ends before the next turn when its result is no longer needed', async () => {
+test('ends a calculation before its next turn when the result is no longer needed', async () => {
   const done: number[] = [];
   let turns = 0;
   const result = inTurns(stepsOf(Array(100).fill(turn_cost), done), () => {

@@ -108,8 +108,8 @@ describe('the prepare command', () => {
 });
 
 /**
- * Tests each kind of embedder that docs/packs.md lists. The real files are not available everywhere, so the tests use
- * a small net whose embedding of a face has the same direction for every kind.
+ * Tests each kind of embedder that docs/packs.md lists. The tests use a small net, because the real files are not
+ * available everywhere. For every kind, its embedding of a face has the same direction.
  */
 
 const photo = await smallSample(1, 960);

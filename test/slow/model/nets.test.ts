@@ -38,8 +38,8 @@ import {
 } from './support/originals.ts';
 
 /**
- * Tests nets that are rewritten, converted or quantised from published ones. preparePack() checks that their bytes
- * match the manifest, and that they return the original's numbers; see also prepare.test.ts.
+ * Tests nets that are rewritten, converted or quantised from published ones. prepare.test.ts tests preparePack(), which
+ * checks that their bytes match the manifest, and that they return the original's numbers.
  */
 
 const { detector } = manifest;
@@ -135,7 +135,7 @@ const photoInputs = () =>
   );
 
 describe.skipIf(!tarball)('the quantised embedder', () => {
-  test('returns about the embeddings of the float net on photos', async () => {
+  test('returns nearly the same embeddings as the float net on photos', async () => {
     const whole = quantiseNet(original, plan);
     const differences = await compareNets(net.input, inputShape(net), original, whole, await photoInputs());
     const cosines = differences.map(({ cosine }) => cosine);

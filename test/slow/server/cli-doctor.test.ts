@@ -81,7 +81,7 @@ describe.skipIf(!hasOpenssl)('TLS', () => {
   });
 });
 
-test('prints a line for each invalid setting, and runs the other checks', async () => {
+test('reports each invalid setting in the doctor, and runs the other checks', async () => {
   const env = { FACEMATCH_QUEUE_CAPACITY: 'many', FACEMATCH_WORKERS: '256', FACEMATCH_PROT: '80' };
   const { code, findings, of } = await diagnose(folder, env);
   expect(code).toBe(1);
@@ -96,7 +96,7 @@ test('prints a line for each invalid setting, and runs the other checks', async 
   expect(of('workers')).toMatchObject({ status: 'warning', value });
 });
 
-test('fails for damaged or missing files of a pack only in their lines', async () => {
+test('reports damaged or missing files of a pack in the doctor, each in its line', async () => {
   const pack = join(folder, 'pack');
   cpSync(packDirectory('default'), pack, { recursive: true });
   const damage: [role: string, file: string, how: (file: string) => void, what: string][] = [

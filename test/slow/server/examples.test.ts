@@ -41,7 +41,7 @@ function formOf(files: Record<string, Uint8Array>): FormData {
   return form;
 }
 
-describe('express', () => {
+describe('the Express example', () => {
   let url: string;
   beforeAll(async () => {
     mkdirSync(join(folder, 'photos'));
@@ -76,7 +76,7 @@ describe('express', () => {
   });
 });
 
-describe('next', () => {
+describe('the Next.js example', () => {
   vi.stubEnv('FACEMATCH_URL', server.origin);
   vi.stubEnv('FACEMATCH_KEY', server.key);
   afterAll(() => void vi.unstubAllEnvs());
@@ -139,7 +139,7 @@ test('writes a line for each pair (Python), and reports pairs that could not be 
   expect(code).toBe(1);
 });
 
-describe.skipIf(!isThere('go'))('go', () => {
+describe.skipIf(!isThere('go'))('the Go example', () => {
   const verify = (...files: string[]) =>
     execute('go', ['run', example('go/verify.go'), ...files], folder, {
       ...env,
@@ -154,7 +154,7 @@ describe.skipIf(!isThere('go'))('go', () => {
   });
 });
 
-describe.skipIf(!isThere('php'))('php', () => {
+describe.skipIf(!isThere('php'))('the PHP example', () => {
   test('shows a form, and the result of two photos', async () => {
     const [port] = await freePorts(1);
     const settings = ['-d', 'upload_max_filesize=10M', '-d', 'post_max_size=21M'];

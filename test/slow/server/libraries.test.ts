@@ -71,7 +71,7 @@ describe('the keep-alive timeout', () => {
     await client.closed;
   });
 
-  test.skipIf(transport === 'node')('is fixed with µWebSockets.js, which reports that', async () => {
+  test.skipIf(transport === 'node')('cannot be changed with µWebSockets.js, and is reported', async () => {
     const env = { FACEMATCH_HTTP: 'uws', FACEMATCH_KEEP_ALIVE_S: '60' };
     await expect(TestServer.start({ env })).rejects.toThrow(/KEEP_ALIVE_S: .*10 s.*FACEMATCH_HTTP=node/);
     const { of } = await diagnose(newFolder(), env);

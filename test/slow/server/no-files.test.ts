@@ -115,7 +115,7 @@ describe.skipIf(!hasStrace)('a trace of the server from startup to shutdown', ()
 describe('the log of these requests', () => {
   const log = () => server.stderr.join('\n');
 
-  test('contains neither the key nor its secret, and names it by its id', () => {
+  test('contains neither the key nor its secret, and names the key by its id', () => {
     expect(log()).not.toContain(server.key);
     expect(log()).not.toContain(server.key.split('_')[2]);
     expect(log()).toContain(`"key_id":"${idOf(server.key)}"`);

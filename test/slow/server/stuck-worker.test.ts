@@ -7,8 +7,8 @@ import { expectProblem, paths } from '../../server/support/client.ts';
 import { Home, readiness, TestServer } from '../../server/support/server.ts';
 
 /**
- * Tests workers in a native call that does not return. An image with STUCK in it makes the call read a FIFO without a
- * writer, which neither the cancellation flag nor the end of the thread interrupts.
+ * Tests workers in a native call that does not return. For an image with STUCK in it, the call reads a FIFO without a
+ * writer. Neither the cancellation flag nor the end of the thread interrupts that.
  */
 
 const home = new Home();

@@ -21,8 +21,8 @@ const repeats = 1500;
 const receiveBuffer_bytes = 512 * 1024;
 
 /**
- * Returns the byte strings to search for, and a photo that starts with four comments of 30,000 bytes, which repeat a
- * random mark.
+ * Returns the byte strings to search for, and a photo that starts with four comments of 30,000 bytes. The comments
+ * repeat a random mark.
  */
 function marked() {
   const mark = Buffer.from(randomBytes(10).toString('hex'));
