@@ -224,7 +224,7 @@ describe('Kubernetes', () => {
 });
 
 test.each(['nginx.conf', 'replicas/nginx.conf'])(
-  'buffers and limits bodies as the server does: %s',
+  'limits bodies like the server, and buffers them in memory: %s',
   (file) => {
     const sizes = [...deployed(file).matchAll(/^ *client_(?:max_body|body_buffer)_size (\w+);$/gm)];
     expect(sizes.map(([, size]) => size)).toEqual([maxBody, maxBody]);

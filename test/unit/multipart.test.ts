@@ -254,7 +254,7 @@ describe('the limits', () => {
 
 it('finds a short boundary where Buffer.indexOf finds it', () => {
   const head = `--b\r\n${a}\r\n\r\n`;
-  // The text ends at or shortly before the edge of a searched piece.
+  // The text is near the end of a searched piece.
   const edge = fc.integer({ min: 16 * 1024 - 30, max: 16 * 1024 + 30 });
   const noise = fc.array(fc.constantFrom(...'\r\n--'), { maxLength: 40 }).map((chars) => chars.join(''));
   fc.assert(

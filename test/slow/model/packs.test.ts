@@ -121,7 +121,7 @@ describe('the pack yunet', () => {
   );
 
   test.skipIf(!shared || !packs.includes('yunet'))(
-    'has a min_det_score far above the detection scores of the negative images',
+    'has a min_det_score far above the detection scores in images without a face',
     () => {
       const folder = join(shared!, 'data/negatives');
       const pack = packDirectory('yunet');
