@@ -2,7 +2,7 @@
 # Checks that a live person is in front of the camera: gets a challenge, then sends frames that show its steps.
 #   export FACEMATCH_URL=http://127.0.0.1:8080 FACEMATCH_KEY=…
 #   live.sh challenge                                   prints the token, and the steps on the next line
-#   live.sh check TOKEN REFERENCE.jpg FRAME1.jpg …      sends 6 to 16 frames in capture order; the first looks straight
+#   live.sh check TOKEN REFERENCE.jpg FRAME1.jpg …      sends 6 to 16 frames in capture order, the first frontal
 # Exit codes: 0 verified, 1 not verified, 2 error. Requires bash and curl 7.71.
 set -u
 

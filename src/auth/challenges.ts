@@ -51,11 +51,11 @@ export interface Secrets {
 }
 
 interface ChallengeOptions {
-  /** Steps of a challenge, 1 to 4. */
+  /** Number of steps of a challenge, 1 to 4. */
   steps: number;
   lifetime_s: number;
   secrets: Secrets;
-  /** Absent when there is only one process. */
+  /** Absent without a shared limiter. */
   shared?: SharedClaims | undefined;
   /** Maximum number of used challenges in memory. */
   capacity?: number;

@@ -4,7 +4,7 @@ import ipaddr from 'ipaddr.js';
 /** All peers without an IP address, such as Unix sockets, share this bucket. */
 const unknownAddress = 'unknown';
 
-/** Exceeds every IP address in text form, including an IPv4-mapped IPv6 address with brackets, port and zone. */
+/** Longer than any IP address in text form, including an IPv4-mapped IPv6 address with brackets, port and zone. */
 const maxEntry_characters = 80;
 
 /**

@@ -116,7 +116,7 @@ type Rejection = Problem | undefined;
 
 /**
  * The part of a key's quota that one request uses: tokens and one concurrent request. Admission takes one token,
- * and more for further images. CPU time beyond these tokens takes more tokens after the jobs have run.
+ * and more for further images. CPU time beyond these tokens costs more tokens after the jobs have run.
  */
 export class QuotaUse {
   readonly #gate: Gate;
@@ -199,11 +199,11 @@ export class QuotaUse {
     if (this.key === undefined || this.#paid === 0) return;
     this.#rate = this.#gate.callers.settle(this.key.id, this.key, -this.#paid, now_ms);
     this.#paid = 0;
-    // Later CPU time of this request takes no tokens.
+    // Later CPU time of this request costs no tokens.
     this.#spent_ms = Number.NEGATIVE_INFINITY;
   }
 
-  /** Adds the CPU time of the body or of one job. A job that ends after the response takes its tokens at that time. */
+  /** Adds the CPU time of the body or of one job. If a job ends after the response, its tokens are taken then. */
   spend(cpu_ms: number): void {
     this.#spent_ms += cpu_ms;
     if (this.#ended) this.#takeTokens();

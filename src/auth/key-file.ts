@@ -88,7 +88,7 @@ export async function recordsInTurns(file: string, text: string): Promise<KeyRec
   }
 }
 
-/** Number of records that are validated in one turn of the event loop, which takes about a millisecond. */
+/** Number of records that are validated in one turn of the event loop, in about a millisecond. */
 const recordsPerTurn = 100;
 
 /** Yields where the event loop may run. */

@@ -23,7 +23,7 @@ export const keyLimits = {
   concurrent: 100_000,
 } as const;
 
-/** Returns true for text without control characters, which could control the terminal that prints it. */
+/** Returns true if the text has no control characters, which could affect a terminal. */
 export const isLine = (text: string) => /^\P{Cc}*$/u.test(text);
 
 export type KeyStatus = 'active' | 'retiring' | 'revoked' | 'expired';
@@ -49,8 +49,8 @@ const momentOf = (time: string | undefined) =>
   time === undefined ? Number.POSITIVE_INFINITY : Date.parse(time);
 
 /**
- * A key is `fm_<id>_<secret>`; the id is public. It has only letters, digits and underscores, so a double click
- * selects the whole key, and shells, URLs and headers need no quotes. The prefix lets secret scanners find
+ * A key is `fm_<id>_<secret>`; the id is public. Keys have only letters, digits and underscores, so a double click
+ * selects a whole key, and shells, URLs and headers need no quotes. The prefix lets secret scanners find
  * leaked keys.
  */
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';

@@ -88,7 +88,7 @@ export class TokenBucket {
   /**
    * Changes the quota of a bucket in use. The change adds no tokens, and the time since the last call fills the
    * bucket at the slower rate. A quota that alternates, as with replicas that have different key files, therefore
-   * gives no extra tokens.
+   * adds no tokens.
    */
   requota(quota: Quota, now_ms: number): void {
     const { rate, burst } = this.#quota;
@@ -106,7 +106,7 @@ export interface RateState {
   remaining: number;
   /** Seconds until the bucket is full; after a rejection by this bucket, equal to Retry-After. */
   reset_seconds: number;
-  /** Seconds that an empty bucket takes to fill, rounded up to an integer. */
+  /** Seconds to fill an empty bucket, rounded up to an integer. */
   window_seconds: number;
 }
 

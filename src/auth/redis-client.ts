@@ -94,7 +94,7 @@ export class RedisClient {
    */
   static async open(redisUrl: RedisUrl, limit_ms = connectLimit_ms): Promise<RedisClient> {
     const { host, port, db, tls, username, password } = redisUrl;
-    // Imported here so that a server without a shared limiter does not load it.
+    // Imported here so that a server without a shared limiter does not load ioredis.
     const { Redis } = await import('ioredis');
     const redis = new Redis({
       host,
@@ -197,7 +197,7 @@ export class RedisClient {
     }
   }
 
-  /** Only the first error counts, because later ones are its consequences. */
+  /** Only the first error counts, because later errors are its consequences. */
   #fail({ message }: Error, dropped = false): void {
     if (!this.#closed) this.dropped = dropped || this.#redis.status !== 'ready';
     this.#closed = true;

@@ -42,7 +42,7 @@ export class SharedLimiter implements RateLimiter {
   readonly #mirrors: Limiter;
   /** undefined while there is no open connection. */
   #client: RedisClient | undefined;
-  /** Set while a connection that Redis closed, for example because it was idle, is reopened. Requests wait for it. */
+  /** Set while a dropped connection, for example an idle one, is reopened. Requests wait for it. */
   #reopening: Promise<RedisClient> | undefined;
   /** True from a call of onDown until the next connection, so that onDown is called once per outage. */
   #down = false;

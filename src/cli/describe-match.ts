@@ -110,7 +110,7 @@ function describeWarning(
   return words.replaceAll(/\bimage[12]\b/g, (image) => printable(names[image as ImageField]));
 }
 
-/** Returns the API's own percent, with a note if it is beyond the measured range. */
+/** Returns the percent, with a note if it is beyond the measured range. */
 function describePercent(response: Scored): string {
   const note = rangeNote(response);
   return `${percentText(response.confidence_percent)}${note && ` (${note})`}`;

@@ -45,8 +45,8 @@ function isFolder(path: Buffer): boolean {
 
 /**
  * Returns the path of a file in the bytes of the file system. If no file has this name, searches for a file whose
- * name is not UTF-8, but decodes to this name: as Latin-1, or with replacement characters, which Node uses in
- * arguments. Throws an Error whose message is meant for the user if several files match.
+ * name is not UTF-8, but decodes to this name: as Latin-1, or with replacement characters as in process.argv.
+ * Throws an Error whose message is meant for the user if several files match.
  */
 export function openable(path: string): string | Buffer {
   // Only names with bytes beyond ASCII can differ.

@@ -31,7 +31,7 @@ export interface KeySettings {
   note?: string;
 }
 
-/** Creates a key. The returned `key` is its only copy, because the record has only its hash. */
+/** Creates a key. The caller must show `key`, because the record has only its hash. */
 export function create(records: readonly KeyRecord[], settings: KeySettings, now_ms: number) {
   const { id, key } = createKey();
   const { name, rate, burst, concurrent, expires_in_ms, note } = settings;

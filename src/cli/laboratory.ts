@@ -33,7 +33,7 @@ function labEntry(): string | undefined {
   }
 }
 
-/** Returns a command of the laboratory, or one that explains how to install it. */
+/** Returns a function that registers a command of the laboratory or, without it, one that explains how to install it. */
 export function labCommand(name: keyof LabCommands) {
   return (parent: Command, lab: LabCommands | undefined): void => {
     if (lab === undefined) registerAbsent(parent, name);

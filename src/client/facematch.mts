@@ -37,8 +37,8 @@ export interface ClientOptions {
   /** Maximum number of retries of a request; 2 by default. */
   retries?: number;
   /**
-   * Maximum wait before a retry, without up to a second of jitter; 60,000 by default. The client does not retry if
-   * Retry-After is longer.
+   * Maximum wait before a retry, to which the client adds up to a second; 60,000 by default. The client does not
+   * retry if Retry-After is longer.
    */
   maxWait_ms?: number;
   /**
@@ -121,7 +121,7 @@ export class FacematchClient {
   readonly #encode: (images: Images, fields: object) => Promise<Body>;
   readonly #fetch: typeof fetch | undefined;
 
-  /** Throws a TypeError if the URL is invalid or the key cannot be sent in a header. Sends nothing. */
+  /** Throws a TypeError if the URL is invalid, or the key is missing or cannot be sent in a header. Sends nothing. */
   constructor(options: ClientOptions) {
     const { origin, pathname } = new URL(options.url);
     if (!/^https?:/.test(origin)) throw new TypeError(`not an http(s) URL: ${options.url}`);

@@ -11,7 +11,7 @@ export interface Setting<T> {
   fallback: (config: Readonly<Record<string, unknown>>) => T;
   description: string;
   /**
-   * Returns the value without its secret; absent if the value has no secret. If present, text that cannot be
+   * Returns the value without its secret; absent if values have no secret. With this function, text that cannot be
    * parsed is never shown, because it may contain the secret.
    */
   shown?(value: T): string;

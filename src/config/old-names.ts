@@ -11,7 +11,7 @@ const newNames: Readonly<Record<string, string>> = {
   FACEMATCH_ONNXRUNTIME: 'FACEMATCH_ONNXRUNTIME_LIBRARY',
 };
 
-/** Returns the new name of a renamed setting; undefined for all others. */
+/** Returns the end of the error message for a renamed setting; undefined for any other name. */
 export function renamedSetting(variable: string): string | undefined {
   if (!Object.hasOwn(newNames, variable)) return undefined;
   return `was renamed to ${newNames[variable]}; use the new name`;

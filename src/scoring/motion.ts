@@ -4,7 +4,7 @@
 export const steps = ['left', 'right', 'up', 'down'] as const;
 export type Step = (typeof steps)[number];
 
-/** Reasons why a sequence is not live, in the order of `live_reasons`. */
+/** Reasons why a sequence is not live, in the order in which responses list them. */
 export const liveReasons = [
   'no_neutral_frame',
   'step_missing',
@@ -36,20 +36,20 @@ export interface MotionFrame {
 
 /**
  * The thresholds of the decision, each with the measurements on which it is based. "Prints" are 70 sequences of
- * printed photos of 7 people, held still, turned and bent by hand. "Still frames" are 16 sequences of live faces of
- * the same people that look straight (NUAA, 10 frames each). "Photos" are 1,128 photos of 150 people (CelebA).
+ * printed photos of 7 people, held still, turned and bent by hand. "Still frames" are 16 frontal sequences of the
+ * same people, live (NUAA, 10 frames each). "Photos" are 1,128 photos of 150 people (CelebA).
  * docs/research/liveness.md has the error rates with these thresholds.
  */
 export const motionThresholds = {
   /**
-   * Maximum angles of the first frame. Still frames have at most 10 and 12 degrees, photos of people who look into
-   * the camera at most 15 and 20.
+   * Maximum angles of the first frame. Still frames have at most 10 degrees of yaw and 12 of pitch, photos of people
+   * who look into the camera at most 15 and 20.
    */
   neutral_yaw: 15,
   neutral_pitch: 20,
   /**
-   * Maximum change from the baseline in a frame that looks into the camera. Still frames change by at most 7.5 and
-   * 9.7, and 99 % of them by less than 7.2 and 8.6.
+   * Maximum change from the baseline in a frontal frame. Still frames change by at most 7.5 and 9.7, and 99 % of them
+   * by less than 7.2 and 8.6.
    */
   still_yaw: 9,
   still_pitch: 9,
@@ -78,7 +78,7 @@ export const motionThresholds = {
    * frames at 5 frames per second. Still frames change by at most 9.0 and 14.3, and 99 % of them by less than 7.5
    * and 12.7. Simulated heads (51 studio portraits) that are lifted by 9 degrees per frame change by at most 13, so
    * heads that are lifted by 14 pass. The threshold of the yaw is below that of a step, so that an attacker cannot
-   * swap a photo that looks straight for a turned photo.
+   * swap a frontal photo for a turned photo.
    */
   jump_yaw: 24,
   jump_pitch: 20,
@@ -95,18 +95,18 @@ export const motionThresholds = {
   jump_shift: 0.6,
   jump_size: 1.4,
   /**
-   * Minimum confidence percent of a frame with every other frame that looks into the camera. The frames of a
-   * still sequence have at least 84.7. Of photos of two people, 1.4 % reach the threshold. Of photos of one person,
-   * taken years apart and turned, 5 to 13 % do not reach the threshold.
+   * Minimum confidence percent of a frame with every other frontal frame. The frames of a still sequence have at
+   * least 84.7. Of non-mated pairs of photos, 1.4 % reach the threshold. Of mated pairs, taken years apart and turned,
+   * 5 to 13 % do not.
    */
   agreement: 45,
   /** Maximum area of another face, as a share of the largest. Bystanders behind still faces have at most 0.17. */
   other_face: 0.4,
   /**
    * Two frames are copies if the cosine of their embeddings is above `copy_cosine` and their landmarks are less
-   * than `copy_shift` apart, in face widths. Two still frames have a cosine of at most 0.994. A frame and its
-   * copy, saved again as a JPEG of quality 95, brightened or resized, have at least 0.995 (at quality 80, 90 %
-   * are above 0.996), with landmarks within 0.004.
+   * than `copy_shift` apart, in face widths. Two still frames have a cosine of at most 0.994. A frame and a copy
+   * that was brightened, resized or saved as a JPEG of quality 95 have at least 0.995, and landmarks within 0.004.
+   * At quality 80, 90 % of the copies are above 0.996.
    */
   copy_cosine: 0.996,
   copy_shift: 0.004,
@@ -333,7 +333,7 @@ function stepOf(step: Step, passed: Excursion | undefined, changes: readonly Cha
 
 const lowest = (values: readonly number[]) => (values.length === 0 ? undefined : Math.min(...values));
 
-/** Returns true if both frames are turned to the same side, beyond the limit of a face that looks into the camera. */
+/** Returns true if both frames are turned to the same side, beyond the limit of a frontal frame. */
 const areTurned = (a: Change, b: Change, { still_yaw }: MotionThresholds) =>
   Math.min(Math.abs(a.yaw), Math.abs(b.yaw)) > still_yaw && a.yaw > 0 === b.yaw > 0;
 

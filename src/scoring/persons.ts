@@ -30,8 +30,8 @@ export interface PhotoAgreement {
    */
   agreement: number | undefined;
   /**
-   * Index of the face with the highest similarity to the other photos on its side or, without any, to the other
-   * side.
+   * Index of the face with the highest similarity to the other photos on its side or, if there are none, to the
+   * other side.
    */
   best_face: number;
 }

@@ -109,7 +109,7 @@ export function comparePairs(first: ImageReport, second: ImageReport, choice: Fa
 }
 
 /**
- * Returns the faces to compare: the face with this index or, for -1, all faces; without auto_pair_best, the
+ * Returns the faces to compare: the face with this index; for -1, all faces or, without auto_pair_best, the
  * largest.
  */
 function chosen({ faces }: ImageReport, index: number, auto_pair_best: boolean): Face[] {

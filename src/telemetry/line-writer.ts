@@ -85,10 +85,10 @@ export class LineWriter {
     }
     this.#bytes += bytes;
     this.#gathered += text;
-    if (this.#gathered.length >= batch_bytes) this.#pass();
+    if (this.#gathered.length >= batch_bytes) this.#queueBatch();
     else if (this.#options.gather_ms) {
-      this.#gathering ??= setTimeout(() => this.#pass(), this.#options.gather_ms);
-    } else if (!this.#writing && this.#fault === undefined) this.#pass();
+      this.#gathering ??= setTimeout(() => this.#queueBatch(), this.#options.gather_ms);
+    } else if (!this.#writing && this.#fault === undefined) this.#queueBatch();
   }
 
   /** Opens the path again, after the file was moved. */
@@ -100,7 +100,7 @@ export class LineWriter {
     this.#opening = 'yes';
     const { dest, mode, onError } = this.#options;
     open(dest as string, flags, mode, (error, file) => {
-      const isAsked = this.#opening === 'again';
+      const isAgain = this.#opening === 'again';
       this.#opening = 'no';
       if (error) onError?.(error);
       else {
@@ -108,7 +108,7 @@ export class LineWriter {
         this.#next = file;
         this.#proceed();
       }
-      if (isAsked) this.reopen();
+      if (isAgain) this.reopen();
     });
   }
 
@@ -141,7 +141,7 @@ export class LineWriter {
     return lost;
   }
 
-  #pass(): void {
+  #queueBatch(): void {
     this.#collect();
     if (this.#fault === undefined) this.#proceed();
   }
@@ -156,14 +156,14 @@ export class LineWriter {
   #proceed(): void {
     if (this.#writing || this.#ended) return;
     clearTimeout(this.#retrying);
-    if (this.#next !== undefined) this.#change(this.#next);
+    if (this.#next !== undefined) this.#switchTo(this.#next);
     if (this.#written === this.#batch.length) {
       if (!this.#options.gather_ms && this.#batches.length === 0) this.#collect();
       this.#batch = Buffer.from(this.#batches.shift() ?? '');
       this.#written = 0;
     }
     if (this.#batch.length === 0) {
-      this.#rest();
+      this.#becomeIdle();
       return;
     }
     this.#writing = true;
@@ -179,7 +179,7 @@ export class LineWriter {
     });
   }
 
-  #change(file: number): void {
+  #switchTo(file: number): void {
     close(this.#file);
     this.#file = file;
     this.#next = undefined;
@@ -189,7 +189,7 @@ export class LineWriter {
     this.#written = start;
   }
 
-  #rest(): void {
+  #becomeIdle(): void {
     this.#onIdle();
     const lines = this.dropped - this.#reported;
     this.#reported = this.dropped;

@@ -10,7 +10,7 @@ import { liveReasons } from '../scoring/motion.ts';
 interface Row {
   help: string;
   /**
-   * For each label, all of its values or a description of them. If all values are listed, the series exist from
+   * For each label, the list or a description of its values. If all values are listed, the series exist from
    * startup, because Prometheus sees no increase in a series that begins with 1.
    */
   labels?: Readonly<Record<string, readonly string[] | string>>;
@@ -39,7 +39,7 @@ export const counters = {
     buckets: seconds,
   },
   stage_duration_seconds: {
-    help: 'Time of each stage of a request; the stage `queue` is the wait for a worker and includes rejected images',
+    help: 'Time of each stage of a request; the stage `queue` is the wait for a worker, also of rejected requests',
     labels: { stage: timedStages },
     buckets: seconds,
   },

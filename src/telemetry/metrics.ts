@@ -120,7 +120,7 @@ export class Metrics {
     if (row.type === 'counter') {
       new Counter({
         ...this.#options(name, row),
-        // The value is counted elsewhere, and never decreases.
+        // `value` returns a count that never decreases.
         collect() {
           this.reset();
           this.inc(value() ?? 0);

@@ -149,8 +149,8 @@ function packageJson(folder: string) {
 }
 
 /**
- * Returns undefined if the package is missing. npm installs dependencies in the parent's node_modules, not below
- * this package.
+ * Returns undefined if the package is missing. An installation from npm may have its dependencies in the parent's
+ * node_modules, not below this package.
  */
 function installedVersion(name: string): string | undefined {
   const folders = createRequire(projectPath('package.json')).resolve.paths(name) ?? [];
