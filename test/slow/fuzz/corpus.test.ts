@@ -16,7 +16,7 @@ const allowedOutcomes = ['ok', 'unsupported_image_format', 'image_decode_failed'
 const shared = sharedFolder();
 const timeout_ms = 400_000;
 
-/** Every how many files are analysed; the fuzzer below decodes all of them. */
+/** Only every Nth file is analysed. The fuzzer below decodes all files. */
 const every = isThorough ? 1 : 8;
 
 /**

@@ -13,7 +13,7 @@ import { TestServer } from '../../server/support/server.ts';
 import { newFolder } from '../../support/folder.ts';
 import { without } from '../../support/without.mjs';
 
-/** Tests every pack except the default one, which all other tests use. */
+/** Tests every pack except the default one, which other tests use. */
 
 const shared = sharedFolder();
 const modes: readonly AccuracyMode[] = ['fast', 'balance'];

@@ -15,8 +15,8 @@ import { newFolder } from '../../support/folder.ts';
 const { freePorts, launch } = await import(projectPath('test/support/programs.mjs'));
 
 /**
- * Runs the programs of docs/examples against a real server. test/slow/browser/check-in.test.ts runs the one
- * with a camera.
+ * Runs programs of docs/examples against a real server. documented-requests.test.ts, identification.test.ts and
+ * test/slow/browser/check-in.test.ts run others.
  */
 
 const server = await TestServer.forFile();
