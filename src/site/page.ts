@@ -32,7 +32,7 @@ const withoutEval = 'globalThis.__zod_globalConfig = { jitless: true };';
 const attributes = {
   '.code-input-lite__editor': { 'aria-label': 'Name', 'aria-expanded': 'false' },
   'ul.endpoints': { tabindex: '0' },
-  // There is a region with the same name for each operation.
+  // Each operation has a region with the same name.
   '.response-card[role="region"]': { role: 'group' },
   // Scalar's placeholder for a secret looks like a key.
   'input[placeholder^="QUxM"]': { placeholder: 'your API key' },

@@ -1,6 +1,6 @@
 import { byId, find, notOnDisk, setText } from './dom.ts';
 
-/** Dialog that takes a photo. */
+/** Dialog for taking a photo. */
 
 /** Messages for the errors of getUserMedia (Media Capture and Streams section 10.2). */
 const faults: Readonly<Record<string, string>> = {

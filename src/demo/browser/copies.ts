@@ -7,8 +7,8 @@ import { bytesText } from './words.ts';
  */
 
 /**
- * The server applies the EXIF orientation of all three formats. Every browser does so for JPEG, but not for PNG
- * and WebP (Chromium ignores it in WebP). If this browser does not, the preview is redrawn.
+ * The server applies the EXIF orientation of all three formats. All browsers do so for JPEG, but some do not for PNG
+ * or WebP (Chromium ignores it in WebP). If this browser does not, the preview is redrawn.
  */
 
 /** Maximum side length of a preview in pixels. */

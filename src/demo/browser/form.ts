@@ -15,7 +15,7 @@ const rules: Readonly<Record<string, ValueRule>> = {
   ...(advanced ? { accuracy_mode: settings.accuracy_mode, ...settings.options } : {}),
 };
 
-/** Labels of the options. The API's description is shown below each. */
+/** Labels of the options. The page shows the API's description below each label. */
 const labels: Readonly<Record<string, string>> = {
   use_heuristic_fallback: 'Extra detection passes',
   min_det_score: 'Minimum detection score',

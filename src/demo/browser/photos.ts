@@ -204,7 +204,7 @@ export function takeDroppedAndPasted(
   addEventListener('paste', ({ clipboardData, target }) =>
     put([...(clipboardData?.files ?? [])], slotAt(target)),
   );
-  // Handled on the whole page, because a browser opens a file that is dropped elsewhere.
+  // The whole page handles drops, because a browser would open a file that is dropped outside a slot.
   addEventListener('dragover', (event) => {
     event.preventDefault();
     highlight(slotAt(event.target));

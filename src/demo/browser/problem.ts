@@ -28,7 +28,7 @@ export function showProblem(
     element('p', {}, detailOf(problem, extraTexts)),
     sourceOf(problem),
   );
-  // Outside the text that screen readers announce, because the button changes every second.
+  // The button is outside the text that screen readers announce, because its label changes every second.
   if (retry_after_s !== undefined) byId('problem-actions').append(retryButton(retry_after_s, retry));
 }
 

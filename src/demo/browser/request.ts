@@ -89,7 +89,7 @@ function problemOf({ status, statusText }: Response, text: string): ProblemRespo
 
 /**
  * Describes a failed connection. Browsers do not report the reason. If the photos exceed the limit, their size is
- * the probable reason, because the server closes the connection on a body far beyond its limit.
+ * the probable reason, because the server closes the connection if a body exceeds its limit by far.
  */
 function unreachable(photos: readonly Photo[], { message }: Error): ProblemResponse {
   const code = 'unreachable';

@@ -47,7 +47,7 @@ export function showResult(
 /** Returns the first photo of each person, which the page shows in full size. */
 export const firstPhotos = ({ image1, image2 }: PersonResponse) => [image1[0]!, image2[0]!] as const;
 
-/** Announces the response to screen readers. */
+/** Returns the text that announces the response to screen readers. */
 export function announcement(response: MatchResponse | PersonResponse): string {
   const what = 'pairs' in response ? count(response.pairs_compared, 'pair') : photosOf(response);
   return `${verdictText(response.match)} (${comparedText(response)}). ${summaryOf(response)}. ${capital(what)} compared.`;
