@@ -60,9 +60,8 @@ With --check, --write rejects a table whose stated rates are too low for a group
 below the 95 % interval of the measured rate. The command then prints how many more people are needed.`,
     examples: [
       'facematch calibrate lfw=lfw/images ages=ages/images --without-people animals --check',
-      "facematch calibrate staff=staff/photos --groups 'origin*sex,age' --check",
+      "facematch calibrate --pack ./my-pack staff=staff/photos --groups 'origin*sex,age' --check --write",
       'facematch calibrate others=photos --check  # one image per person is enough',
-      'facematch calibrate --pack ./my-pack staff=staff/photos --write',
       'facematch calibrate --pack ./my-pack --set lfw  # photos of 5,749 people, 181 MB, from their publisher',
     ],
   });

@@ -70,10 +70,7 @@ export function registerEvalLiveness(program: Command): void {
 kind of motion. BPCER is the share of live sequences that fail the challenge in their column steps (such as left,up). 95 % intervals are
 clustered by person. Sequences made from photos have interpolated poses, so they do not test the continuity of a real movement. The
 line "certain labels only" omits a sequence if one of its photos disagrees with at least half of the person's other frontal photos.`,
-    examples: [
-      'facematch eval-liveness presentations',
-      'facematch eval-liveness presentations --people staff=staff/photos',
-    ],
+    examples: ['facematch eval-liveness presentations --people staff=staff/photos'],
   });
 }
 

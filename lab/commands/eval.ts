@@ -54,19 +54,16 @@ export function registerEval(program: Command): void {
     .option('--json', 'print the figures as JSON')
     .action(runEval);
   addHelp(evaluate, {
-    notes: `Lists may be UTF-8, UTF-16 or Latin-1, and paths may have backslashes. The command prints the names of unreadable images, excludes
-their pairs, and exits with code 1.
+    notes: `Lists may be UTF-8, UTF-16 or Latin-1, and paths may have backslashes. If images cannot be read, the command prints their names,
+excludes their pairs, and exits with code 1.
 Figures are biased if the pack's cohort contains the measured people; --held-out-cohort avoids that. With this
 option, the first folder of an image's path is the name of the person.
---people reads the list people.tsv, in the folder or next to it. Its columns are image, person (if people have several images), and any
-labels. docs/measure.md explains the rates, and docs/presentation-attacks.md those of --attacks.`,
+docs/measure.md explains people.tsv and the rates, and docs/presentation-attacks.md those of --attacks.`,
     examples: [
-      'facematch eval pairs.tsv --images photos',
       'facematch eval lfw=lfw/pairs.tsv:lfw/images staff=staff.tsv:photos --report report',
       "facematch eval --people staff=staff/photos --groups 'origin*sex,age' --report report",
       'facematch eval --people staff=staff/photos --photos 3 --searched 1000',
       'FACEMATCH_PACK=./live facematch eval --attacks presentations',
-      'facematch eval lfw=lfw/pairs.tsv:lfw/images --people ages=ages/images --held-out-cohort',
     ],
   });
 }

@@ -73,7 +73,7 @@ export async function addPack(nameOrPath: string, options: AddOptions) {
       throw new Error(
         `${options.detector} finds none of the six faces in the sample photos, decoded as family ${detector.members.family}` +
           `${options.detectorFamily === undefined ? ', which matches its output shapes' : ''}. It probably belongs to another family: set ` +
-          '--detector-family, or see docs/pack-models.md for the supported detectors.',
+          '--detector-family, or see docs/packs.md for the supported detectors.',
       );
     }
     const isOwnEmbedder = options.embedder !== undefined;

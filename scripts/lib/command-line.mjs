@@ -8,15 +8,14 @@ export async function commandLineMarkdown() {
   const commands = everyCommand(buildProgram(await openLab())).slice(1);
   return page(
     '# Command line',
-    'Run `npx facematch COMMAND` in the project’s folder. After `npm link` there, run `facematch COMMAND` in any folder. In scripts, use ' +
-      '`npx --no facematch COMMAND`, because in another folder npx would download [a package with that name](deployment.md#from-packages-without-a-compiler). ' +
-      'See [the settings](configuration.md). `--help` prints the help of a command.',
+    'Run `npx facematch COMMAND` in the project’s folder, or `npx --no facematch COMMAND` [in scripts](deployment.md#from-packages-without-a-compiler). ' +
+      'After `npm link` there, run `facematch COMMAND` in any folder. `--help` prints the help of a command.',
     '`eval`, `eval-liveness`, `calibrate`, `packs add` and `packs pull` need the laboratory: a clone, or `facematch-lab-VERSION.tgz` from ' +
       '`npm run package`.',
     `Exit codes: ${exitCodeTexts.map(([code, meaning]) => `${code} ${meaning}`).join(', ')}; after a signal, 128 plus its ` +
-      'number. Results go to standard output. Messages and progress go to standard error. `NO_COLOR=1` removes colours, and ' +
+      'number. Results go to standard output, messages and progress to standard error. `NO_COLOR=1` removes colours, and ' +
       '`FORCE_COLOR=1` keeps them in a pipe.',
-    `These options belong to several commands, and are not repeated below:\n\n${shared.map((line) => `- ${line}`).join('\n')}`,
+    `Options of several commands, not repeated below:\n\n${shared.map((line) => `- ${line}`).join('\n')}`,
     ...commands.flatMap(({ path, command }) => section(path, command)),
   );
 }

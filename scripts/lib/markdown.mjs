@@ -30,8 +30,11 @@ export function filled(path, tables) {
 
 export function table(head, rows) {
   const line = (cells) => `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
-  return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n');
+  return [line(head), `|${'---|'.repeat(head.length)}`, ...rows.map(line)].join('\n');
 }
+
+/** Puts each `` `name`: meaning `` of a description on a line of its own. */
+const inLines = (text) => text.replace(/\.$/, '').replaceAll(/[;:.] (?=`\w+`: )/g, '<br>');
 
 /** Descriptions of defaults that depend on the machine or on other settings. */
 const derived = {
@@ -73,8 +76,8 @@ function plainDefault({ fallback }) {
 export function metricsPage() {
   return page(
     '# Metrics',
-    '`GET /metrics` on the [admin listener](monitoring.md) returns these metrics. Label values come from fixed tables and the key file, so ' +
-      'clients cannot create series. If all values of a label are listed here, all its series exist from startup.',
+    '`GET /metrics` on the [admin listener](monitoring.md) returns these metrics. Clients cannot create series. If all values of a label are ' +
+      'listed here, all its series exist from startup.',
     metricsTable(),
   );
 }
@@ -88,10 +91,9 @@ function metricsTable() {
       return `\`${label}\`: ${meaning}`;
     });
     const histogram = type === 'histogram' ? ' (histogram)' : '';
-    const by = meanings.length === 0 ? '' : `. Labels: ${meanings.join('; ')}`;
-    return [`\`${metricName(name)}\``, `${help}${histogram}${by}`];
+    return [`\`${metricName(name)}\``, [`${help}${histogram}`, ...meanings].join('<br>')];
   });
-  return table(['metric', 'description'], rows);
+  return table(['metric', 'description; labels'], rows);
 }
 
 const words = (values) => values.map((value) => `\`${value}\``).join(', ');
@@ -146,7 +148,8 @@ export function fieldsTable() {
     // Removes facts that other columns have.
     rule.description
       .replace(': JPEG, PNG or WebP, detected from the content', '')
-      .replace('; the default depends on the model pack', ''),
+      .replace('; the default depends on the model pack', '')
+      .replace(/ of image2 to compare;.*/, ' of image2 to compare'),
   ]);
   return table(['field', 'values', 'default', 'description'], rows);
 }
@@ -180,7 +183,7 @@ export function errorsTable() {
 export function facesTable() {
   const rows = Object.entries(EmbeddedFace.shape).map(([name, schema]) => [
     `\`${name}\``,
-    describedMember(schema),
+    inLines(describedMember(schema)),
   ]);
   return table(['member of a face', 'description'], rows);
 }
@@ -197,7 +200,7 @@ export function warningsTable() {
   const reasons = Object.entries(qualityReasons).map(([reason, meaning]) => `\`${reason}\`: ${meaning}`);
   const rows = Object.entries(warningCodes).map(([code, meaning]) => [
     `\`${code}\``,
-    code === 'low_quality_face' ? `${meaning}. ${reasons.join('; ')}` : meaning,
+    code === 'low_quality_face' ? inLines(`${meaning}. ${reasons.join('; ')}`) : meaning,
   ]);
   return table(['code', 'description'], rows);
 }

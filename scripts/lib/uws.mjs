@@ -1,5 +1,5 @@
 // Extracts the binaries of µWebSockets.js from npm packages that republish upstream's binaries, one per package.
-// docs/dependencies.md names the publishers.
+// docs/uws-lifecycle.md names the publishers.
 import { join } from 'node:path';
 import { atLeast, thisMachine } from '../../src/cli/system-requirements.mjs';
 import { extractFiles, requireDigest } from './extract.mjs';

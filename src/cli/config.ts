@@ -23,15 +23,10 @@ export function registerConfig(program: Command): void {
     .option('--json', 'print settings, errors and warnings as JSON')
     .action(config);
   addHelp(command, {
-    notes: `Settings come from the environment, then from the JSON file that FACEMATCH_CONFIG names, then from the defaults.
-An invalid value is ignored, as if it were not set, and the error is printed to standard error.
+    notes: `An invalid value is ignored, as if it were not set, and the error is printed to standard error.
 
 Exit codes: ${exitCodes.success} all settings are valid; ${exitCodes.failure} a server would not start.`,
-    examples: [
-      'facematch config',
-      'FACEMATCH_CONFIG=./facematch.json facematch config --check',
-      'facematch config --json',
-    ],
+    examples: ['facematch config', 'FACEMATCH_CONFIG=./facematch.json facematch config --check'],
   });
 }
 

@@ -30,7 +30,6 @@ export function registerDetect(program: Command): void {
     notes: `Coordinates are in pixels of the upright image. An image without a face is not a failure. If an image cannot be read,
 the other images are processed, and the exit code is 1.`,
     examples: [
-      'facematch detect group.jpg',
       'facematch detect group.jpg --draw group-faces.svg',
       'facematch detect photos/*.jpg --draw drawn --mode fast',
       'facematch detect - < group.jpg',
@@ -117,10 +116,10 @@ export function registerEmbed(program: Command): void {
     .addOption(matchFlag('min_det_score'))
     .action(embed);
   addHelp(command, {
-    notes: `Each line describes one face: file, box, quality, embedding (little-endian 32-bit floats, base64), pack, version and mode, and the
-warnings and min_detectable_face_px of its image. Warnings, and the names of images without a face, are also printed to standard
-error. An embedding is biometric data: it can be used to recognise the person. If an image cannot be read, the other images are
-processed, and the exit code is 1.`,
+    notes: `Each line has a face, its file, its embedding (little-endian 32-bit floats, base64), pack, version and mode, and the warnings and
+min_detectable_face_px of its image. Warnings, and the names of images without a face, are also printed to standard error. An
+embedding is biometric data: it can be used to recognise the person. If an image cannot be read, the other images are processed,
+and the exit code is 1.`,
     examples: ['facematch embed alice.jpg', 'facematch embed photos/*.jpg --mode fast --out faces.jsonl'],
   });
 }

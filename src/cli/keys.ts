@@ -60,7 +60,7 @@ function registerCreate(keys: Command): void {
       printKey(key, json ? { key, ...shown(record) } : undefined);
     });
   addHelp(command, {
-    notes: 'Only the key is printed to standard output; messages go to standard error.',
+    notes: 'Only the key is printed to standard output.',
     examples: [
       'facematch keys create --name my-app',
       'facematch keys create --name trial --scopes match:basic --rate 2 --burst 5 --expires 90d',
@@ -81,13 +81,13 @@ function registerList(keys: Command): void {
       if (json) printJson(listed);
       else console.log(keyTable(listed));
     });
-  addHelp(command, { examples: ['facematch keys list', 'facematch keys list --json'] });
+  addHelp(command, { examples: ['facematch keys list'] });
 }
 
 function registerScopes(keys: Command): void {
   const command = keys
     .command('scopes')
-    .description('add scopes to a key or remove them; a running server applies the change')
+    .description('add scopes to a key or remove them')
     .argument('<key>', 'name of the key, or the 12 characters after fm_ that keys list shows')
     .option('--add <list>', 'scopes to add, separated by commas', parseScopes)
     .option('--remove <list>', 'scopes to remove, separated by commas', parseScopes)
@@ -107,7 +107,7 @@ function registerScopes(keys: Command): void {
       if (json) printJson(shown(record));
     });
   addHelp(command, {
-    notes: 'The key itself stays the same, so clients need no change.',
+    notes: 'The key itself does not change.',
     examples: [
       'facematch keys scopes my-app --add match:person',
       'facematch keys scopes 4fQ0ZtXy81Ab --add detect --remove match:many',
@@ -118,7 +118,7 @@ function registerScopes(keys: Command): void {
 function registerRevoke(keys: Command): void {
   const command = keys
     .command('revoke')
-    .description('revoke a key; a running server applies the change')
+    .description('revoke a key')
     .argument('<key>', 'name of the key, or the 12 characters after fm_ that keys list shows')
     .option('--json', 'print the revoked key as JSON')
     .addOption(fileOption())
@@ -129,7 +129,7 @@ function registerRevoke(keys: Command): void {
       console.error(`The key ${describeKey(record)} was revoked at ${record.revoked_at}.`);
       if (json) printJson(shown(record));
     });
-  addHelp(command, { examples: ['facematch keys revoke 4fQ0ZtXy81Ab', 'facematch keys revoke my-app'] });
+  addHelp(command, { examples: ['facematch keys revoke my-app'] });
 }
 
 function registerRotate(keys: Command): void {
@@ -153,7 +153,7 @@ function registerRotate(keys: Command): void {
   addHelp(command, {
     notes:
       'Only the new key is printed to standard output. If the old key had a lifetime, the new key gets the same lifetime from now.',
-    examples: ['facematch keys rotate 4fQ0ZtXy81Ab', 'facematch keys rotate 4fQ0ZtXy81Ab --grace 1h'],
+    examples: ['facematch keys rotate 4fQ0ZtXy81Ab --grace 1h'],
   });
 }
 

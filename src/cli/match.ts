@@ -36,13 +36,11 @@ export function registerMatch(program: Command): void {
     );
   addHelp(command, {
     notes:
-      'For a non-match the exit code is 0, and "match" in the JSON is false. If a candidate cannot be compared, the others are ' +
-      'compared, and the exit code is 1.',
+      'For a non-match the exit code is 0. If a candidate cannot be compared, the others are compared, and the exit code is 1.',
     examples: [
       'facematch match alice.jpg bob.png',
       'facematch match --json --mode fast a.jpg b.jpg',
-      'facematch match a.jpg b.jpg --threshold 80',
-      'facematch match alice.jpg photos/*.jpg',
+      'facematch match alice.jpg photos/*.jpg --threshold 80',
       'facematch match - alice.jpg < door-camera.jpg',
       'facematch match --person frame.jpg --with frame2.jpg alice1.jpg alice2.jpg alice3.jpg',
     ],

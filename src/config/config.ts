@@ -42,7 +42,7 @@ const day_ms = 86_400_000;
 export const settings = {
   config: text(
     '',
-    'Path of a JSON file with settings, named as in this table. Environment variables take precedence. Cannot be set in the file itself',
+    'JSON file with settings, named as in this table. Environment variables take precedence. Cannot be set in the file itself',
   ),
 
   host: address('127.0.0.1', 'Address that the service listens on; 0.0.0.0 or :: for all interfaces'),
@@ -52,7 +52,7 @@ export const settings = {
     (item) => /^[\w.-]+$/.test(item),
     'a comma-separated list of host names without ports, such as server,facematch-admin',
     [],
-    'Host names accepted by the admin listener, in addition to IP addresses, localhost and FACEMATCH_ADMIN_HOST. Requests with any other Host header get 403, which prevents DNS rebinding',
+    'Host names accepted by the admin listener, in addition to IP addresses, localhost and FACEMATCH_ADMIN_HOST. Any other Host header gets 403, which prevents DNS rebinding',
   ),
   admin_port: integer(0, 65_535, 9090, 'Port of the admin listener; 0 picks a free port'),
   http: choice(
@@ -64,13 +64,13 @@ export const settings = {
     1,
     3600,
     uwsKeepAlive_s,
-    `Keep-alive timeout in seconds: how long an idle connection stays open. µWebSockets.js supports ${uwsKeepAlive_s} only`,
+    `Keep-alive timeout in seconds: how long an idle connection stays open. µWebSockets.js supports only ${uwsKeepAlive_s}`,
   ),
   tls_cert: text(
     '',
-    'PEM file with the certificate, followed by the certificates of its issuers. The service then accepts TLS only. Read at startup',
+    'PEM file with the certificate, followed by its chain. The service then accepts only TLS. Read at startup',
   ),
-  tls_key: text('', 'PEM file with the private key of the certificate. Set both files or neither of them'),
+  tls_key: text('', 'PEM file with the private key of the certificate. Set both files or neither'),
 
   keys_file: text('./keys.json', 'File with the hashed API keys'),
   pack: text('default', 'Model pack: the name of a folder in models/packs, or a path'),
@@ -78,12 +78,9 @@ export const settings = {
     (item) => /^[a-z][a-z0-9]*$/.test(item),
     'a comma-separated list of names such as cpu, cuda or cuda,cpu',
     ['cpu'],
-    'ONNX Runtime execution providers. `cuda`: startup fails if any model cannot run entirely on the GPU. `cuda,cpu`: unsupported operators run on the CPU',
+    'ONNX Runtime execution providers ([GPU](gpu.md))',
   ),
-  onnxruntime_library: text(
-    '',
-    'Path of another build of the ONNX Runtime library, such as one with CUDA; empty uses the installed one',
-  ),
+  onnxruntime_library: text('', 'Another build of the ONNX Runtime library, such as one with CUDA'),
   endpoints: list(
     (item) => (endpointIds as readonly string[]).includes(item),
     `a comma-separated list of ${endpointIds.join(', ')}`,
@@ -94,27 +91,27 @@ export const settings = {
     (item) => item === '*' || (URL.canParse(item) && new URL(item).origin === item),
     'a comma-separated list of origins such as https://example.org, or *',
     [],
-    'Origins whose web pages may call the service (CORS); empty allows none',
+    'Origins whose web pages may call the service (CORS)',
   ),
 
-  workers: integer(1, 256, cpuLimit, 'Number of worker threads; by default one for each CPU of the quota'),
+  workers: integer(1, 256, cpuLimit, 'Number of worker threads'),
   queue_capacity: integer(
     0,
     100_000,
     (config) => 8 * (config.workers as number),
-    'Maximum queue length, in matches of two images each; by default 8 for each worker. Further requests get 503',
+    'Maximum queue length, in matches of two images each. Further requests get 503',
   ),
   embedding_cache_size: integer(
     0,
     100_000,
     0,
-    'Maximum number of images whose faces and embeddings are cached in memory. A key only uses its own entries; the least recently used are evicted first. Never written to disk. 0 disables the cache',
+    'Maximum number of images whose faces and embeddings are cached in memory, never on disk. A key uses only its own entries; the least recently used are evicted first. 0 disables the cache',
   ),
   deadline_ms: integer(
     1,
     day_ms,
     10_000,
-    'Maximum time from the last byte of a request to its response, in ms. Requests that take longer get 504',
+    'Maximum time from the last byte of a request to its response, in ms. Slower requests get 504',
   ),
   upload_timeout_ms: integer(
     1,
@@ -153,12 +150,7 @@ export const settings = {
     (config) => Math.max(256 * MiB, config.max_body_bytes as number),
     'Maximum memory for the bodies of in-flight requests, in bytes; one key may use at most half. Further requests get 503',
   ),
-  max_parts: integer(
-    2,
-    1000,
-    16,
-    'Maximum number of form parts; repetitions of a repeatable field do not count',
-  ),
+  max_parts: integer(2, 1000, 16, 'Maximum number of form parts, without repetitions of a repeatable field'),
   max_part_header_bytes: integer(64, 65_536, 8192, 'Maximum size of the headers of one part, in bytes'),
   max_field_bytes: integer(1, 65_536, 1024, 'Maximum size of a text field in bytes'),
   max_pixels: integer(
@@ -180,12 +172,7 @@ export const settings = {
     'Minimum length of the shorter side of an image, in pixels. Smaller images get 422',
   ),
 
-  trusted_hops: integer(
-    0,
-    16,
-    0,
-    'Number of proxies in front of the service whose X-Forwarded-For header is trusted',
-  ),
+  trusted_hops: integer(0, 16, 0, 'Number of proxies whose X-Forwarded-For header is trusted'),
   limiter: {
     parse: (value) => (value === 'local' ? value : RedisUrl.parse(value)),
     expected: 'local, or redis://[[user]:password@]host[:port][/db], or rediss:// for TLS',
@@ -198,7 +185,7 @@ export const settings = {
     1,
     4,
     2,
-    'Number of head movements in a liveness challenge. With 1, a strongly bent print passes more often',
+    'Number of head movements in a liveness challenge ([which number](liveness.md#decide))',
   ),
   challenge_seconds: integer(
     10,
@@ -208,13 +195,13 @@ export const settings = {
   ),
   challenge_secret_file: text(
     '',
-    'File with the secrets that sign liveness challenges, one per line, at least 32 characters each. The first secret signs; challenges of all secrets are accepted. The server applies changes of the file while it runs. Required if several replicas share a Redis server; if empty, the server generates a random secret at startup',
+    'File with the secrets that sign liveness challenges, one per line, at least 32 characters each. The first secret signs; challenges of all secrets are accepted. A running server applies changes of the file. Required if replicas share a Redis server. Without a file, the server generates a random secret at startup',
   ),
   token_ms: integer(
     1,
     day_ms,
     250,
-    'CPU time in ms that one rate limit token covers. A request that uses more CPU time costs more tokens, which are taken after its response',
+    'CPU time in ms that one rate limit token covers. A request that uses more takes further tokens after its response',
   ),
   auth_failures_per_minute: integer(
     1,
@@ -228,14 +215,11 @@ export const settings = {
     20,
     'Maximum burst of failed authentications for one client IP address',
   ),
-  audit_log: text(
-    '',
-    'Audit log: a file to which each decision is appended as a line of JSON; empty disables it. After moving the file, send SIGHUP to open a new one',
-  ),
+  audit_log: text('', 'File of the [audit log](privacy.md#the-audit-log)'),
   log_client: choice(
     ['off', 'on'],
     'off',
-    'Log the client IP address with each request: the /64 prefix for IPv6, taken from X-Forwarded-For behind trusted proxies',
+    'Log the client IP address with each request (the /64 prefix for IPv6)',
   ),
   log_level: choice(logLevels, 'info', 'Minimum log level'),
 };

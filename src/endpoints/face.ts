@@ -34,8 +34,8 @@ export const Face = object(
       'Zero-based position in `faces`; use it as `image1_face_index`, `image2_face_index` or `face_index`',
     ),
     box: object('Bounding box in pixels', {
-      x: z.number().describe('Left edge; negative if the face begins outside the image'),
-      y: z.number().describe('Upper edge; negative if the face begins outside the image'),
+      x: z.number().describe('Left edge; may be negative'),
+      y: z.number().describe('Upper edge; may be negative'),
       width: z.number().positive().describe('Width'),
       height: z.number().positive().describe('Height'),
     }),
@@ -47,7 +47,7 @@ export const Face = object(
       mouth_left: point('Left corner of the mouth'),
     }),
     detection_score: share.describe(
-      'Confidence of the detector that this is a face. For a face of a later pass, the score is measured in an enlarged crop',
+      'Confidence of the detector. For a face of a later pass, measured in an enlarged crop',
     ),
     found_by: word(foundBy, 'Detection pass that found the face:'),
     human_score: optional(
@@ -95,7 +95,7 @@ const component = (description: string) => z.int().min(0).max(100).describe(desc
 
 export const DetectedFace = Face.extend({
   quality_components: object(
-    'Quality components with the names and mappings of ISO/IEC 29794-5 (OFIQ 1.0.3); 100 is best. Not conformant, because OFIQ uses other landmarks',
+    'Quality components with the names and mappings of ISO/IEC 29794-5 (OFIQ 1.0.3), but other landmarks; not conformant. 100 is best',
     {
       inter_eye_distance: component(
         'From the distance between the eyes in pixels, corrected for yaw: 50 at 70 pixels',
@@ -109,7 +109,7 @@ export const DetectedFace = Face.extend({
 export const EmbeddedFace = DetectedFace.extend({
   embedding: optional(
     z.base64(),
-    'Embedding in the encoding that the `embedding` member of the response describes; only for the requested faces',
+    'Embedding, encoded as the `embedding` member of the response describes; only for the requested faces',
   ),
 }).describe('A face with its embedding.');
 

@@ -30,7 +30,7 @@ const roundTrips = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 
 /** Counters and histograms, which are updated with each request. */
 export const counters = {
   requests_total: {
-    help: 'Requests by endpoint, HTTP status and code; status 499 means that the client closed the connection',
+    help: 'Requests; status 499 means that the client closed the connection',
     labels: { route: routes, status: 'HTTP status', code: 'error code, `ok`, or `client_left`' },
   },
   request_duration_seconds: {
@@ -39,24 +39,24 @@ export const counters = {
     buckets: seconds,
   },
   stage_duration_seconds: {
-    help: 'Time of each stage of a request; the stage `queue` is the wait for a worker, also of rejected requests',
+    help: 'Time of each stage of a request; `queue` is the wait for a worker, also of rejected requests',
     labels: { stage: timedStages },
     buckets: seconds,
   },
   request_bytes_total: { help: 'Bytes received in request bodies' },
   rejections_total: {
-    help: 'Error responses by code; `reason` groups the codes',
+    help: 'Error responses; `reason` groups the codes',
     labels: {
       reason: errorGroups,
       code: 'error code',
     },
   },
   comparisons_total: {
-    help: 'Completed comparisons of images by result, at the requested threshold',
+    help: 'Completed comparisons of images, at the requested threshold',
     labels: { accuracy_mode: accuracyModes, result: ['match', 'no_match'] },
   },
   liveness_checks_total: {
-    help: 'Completed liveness checks by result; `reason` is the first of `live_reasons`, or `none`',
+    help: 'Completed liveness checks; `reason` is the first of `live_reasons`',
     labels: { result: ['live', 'not_live'], reason: ['none', ...liveReasons] },
   },
   confidence_percent: {
@@ -65,11 +65,11 @@ export const counters = {
     buckets: [0, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100],
   },
   images_total: {
-    help: 'Analysed images by the detection pass that found the largest face; `none` for images without a face',
+    help: 'Analysed images by the detection pass that found the largest face; `none` if there is no face',
     labels: { found_by: [...foundBy, 'none'] },
   },
   faces_per_image: {
-    help: 'Number of faces in each analysed image',
+    help: 'Faces in each analysed image',
     buckets: [0, 1, 2, 3, 5, 10, 20],
   },
   key_requests_total: {
@@ -85,7 +85,7 @@ export const counters = {
     labels: { key: 'name of the key' },
   },
   limiter_fallbacks_total: {
-    help: 'Requests whose rate limit was checked only in this process because Redis was unreachable',
+    help: 'Requests whose rate limit was checked without Redis, because it was unreachable',
   },
   limiter_duration_seconds: {
     help: 'Round-trip time of rate limit checks in Redis',
@@ -95,42 +95,39 @@ export const counters = {
 
 /** Gauges, and counters that are read at each scrape. The value is the help text. */
 export const gauges = {
-  queue_depth: 'Matches of two images each that are waiting for a worker',
-  queue_capacity: 'Maximum number of matches of two images each that may wait for a worker',
+  queue_depth: 'Matches of two images each that wait for a worker',
+  queue_capacity: 'Maximum of `queue_depth`',
   workers: 'Worker threads',
   workers_busy: 'Worker threads that are running a job',
   workers_stuck:
     'Native calls that have not ended long after their job was cancelled; each occupies a thread',
-  worker_busy_seconds_total:
-    'Busy time of all workers together; its rate divided by `workers` is the utilisation',
+  worker_busy_seconds_total: 'Busy time of all workers; its rate divided by `workers` is the utilisation',
   worker_replacements_total: 'Worker threads that died or got stuck and were replaced',
-  upload_memory_bytes: 'Memory used by the bodies of in-flight requests',
-  upload_pool_bytes: 'Memory kept for later request bodies; it is released when idle',
-  upload_memory_limit_bytes: 'Maximum memory for the bodies of in-flight requests; further requests get 503',
-  response_backlog_bytes: 'Memory used by responses that clients have not read yet',
+  upload_memory_bytes: 'Memory of the bodies of in-flight requests',
+  upload_pool_bytes: 'Memory kept for later request bodies; released when idle',
+  upload_memory_limit_bytes: 'Maximum of `upload_memory_bytes`; further requests get 503',
+  response_backlog_bytes: 'Memory of responses that clients have not read yet',
   requests_in_flight: 'Requests in flight',
   connections: 'Open client connections',
-  connections_rejected_total: 'Connections closed at once because the limit of open files was reached',
-  connections_without_request_total:
-    'Connections that ended before a complete request was read: the headers were malformed, incomplete or missing',
+  connections_rejected_total: 'Connections closed at once, because the limit of open files was reached',
+  connections_without_request_total: 'Connections that ended without complete and valid request headers',
   embedding_cache_hits_total: 'Images found in the embedding cache',
   embedding_cache_misses_total: 'Images not found in the embedding cache',
   embedding_cache_images: 'Images in the embedding cache',
   limiter_up:
-    '1 while rate limits are shared, 0 while Redis is unreachable and rate limits are local; absent without `FACEMATCH_LIMITER`',
-  used_challenges: 'Used liveness challenges in memory, kept until they have expired',
+    '1 while rate limits are shared, 0 while Redis is unreachable; absent without `FACEMATCH_LIMITER`',
+  used_challenges: 'Used liveness challenges in memory; kept until they have expired',
   key_file_stale:
-    '1 while the key file cannot be read and its latest changes, such as revocations, have no effect; 0 otherwise',
+    '1 while the key file cannot be read, so that its latest changes, such as revocations, have no effect',
   tls_certificate_not_after_seconds:
-    'Expiry of the certificate in use, in seconds since 1970; absent without `FACEMATCH_TLS_CERT`',
+    'Expiry of the certificate in use, in seconds since 1970; absent without a certificate',
   ready: '1 while requests are served, 0 during startup and shutdown',
   event_loop_active_seconds_total: 'Busy time of the main thread; its rate is the utilisation of one core',
   log_lines_dropped_total: 'Log lines dropped because standard error was not read fast enough',
   audit_lines_dropped_total:
-    'Audit log lines lost because the disk was full or too slow, or because the server stopped before they were written',
-  audit_lines_waiting:
-    'Audit log lines waiting to be written; they are lost if the process ends. Absent without `FACEMATCH_AUDIT_LOG`',
-  memory_limit_bytes: 'Memory limit of the process, or the memory of the machine if there is no limit',
+    'Audit log lines lost, because the disk was full or too slow, or the server stopped too early',
+  audit_lines_waiting: 'Audit log lines that are not written yet; absent without `FACEMATCH_AUDIT_LOG`',
+  memory_limit_bytes: 'Memory limit of the process, or memory of the machine',
 } as const;
 
 /** A gauge with the value 1, whose labels contain the information. */
@@ -141,7 +138,7 @@ export const build = {
       version: 'version of facematch',
       node: 'version of Node',
       http: 'HTTP server: `uws` or `node`',
-      uws: 'version of µWebSockets.js; empty with the HTTP server `node`',
+      uws: 'version of µWebSockets.js; empty with `node`',
       pack: 'name of the model pack',
       pack_version: 'version of the model pack',
       providers: 'ONNX Runtime execution providers, separated by commas',

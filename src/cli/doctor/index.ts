@@ -19,7 +19,7 @@ start, or would not work well); unknown (not checked, usually because of another
 The command changes nothing. It reads settings from the environment as a server would.
 
 Exit codes: ${exitCodes.success} no line says fail; ${exitCodes.failure} a line says fail or, with --strict, warning.`,
-    examples: ['facematch doctor', 'facematch doctor --strict --json', 'FACEMATCH_PORT=80 facematch doctor'],
+    examples: ['facematch doctor', 'FACEMATCH_PORT=80 facematch doctor'],
   });
 }
 

@@ -35,7 +35,7 @@ function registerList(packs: Command): void {
       if (json) console.log(JSON.stringify(found, null, 2));
       else for (const pack of found) console.log(describeListed(pack, coloursFor('stdout')));
     });
-  addHelp(command, { examples: ['facematch packs list', 'facematch packs list --json'] });
+  addHelp(command, { examples: ['facematch packs list'] });
 }
 
 function registerCheck(packs: Command): void {
@@ -61,6 +61,6 @@ function registerCheck(packs: Command): void {
   addHelp(command, {
     notes:
       'The exit code is 1 if a file, a model or a result on the sample photos fails the check. Missing parts are warnings.',
-    examples: ['facematch packs check yunet', 'facematch packs check ./mine --json'],
+    examples: ['facematch packs check ./mine'],
   });
 }
