@@ -92,9 +92,9 @@ async function turned(file: Blob, turn: Transform): Promise<Blob> {
 }
 
 /**
- * Returns the EXIF orientation of a PNG or WebP; undefined if it has none. A PNG chunk (PNG, 3rd edition, section
- * 11.3.3.5) has length, type, data and CRC, big-endian. A WebP chunk (RIFF) has type, length and data padded to an
- * even length, little-endian. Throws a RangeError for a truncated image.
+ * Returns the EXIF orientation of a PNG or WebP; undefined if it has none. A PNG chunk (PNG, 3rd edition, sections
+ * 5.3 and 11.3.4.5) has length, type, data and CRC, big-endian. A WebP chunk (RIFF) has type, length and data padded
+ * to an even length, little-endian. Throws a RangeError for a truncated image.
  */
 function orientationOf(bytes: DataView): { format: Format; orientation: number } | undefined {
   const isPng = word(bytes, 0) === '\x89PNG';
