@@ -73,7 +73,6 @@ export function registerAdd(packs: Command): void {
 or landmark model is not calibrated: confidence_percent never exceeds 40 until you run facematch calibrate.`,
     examples: [
       "facematch packs add buffalo_l --detector det_10g.onnx --embedder w600k_r50.onnx --licence 'non-commercial research'",
-      'facematch packs add ./mine --detector yunet.onnx --detector-family yunet',
       'facematch packs add ./live --liveness MiniFASNetV2.onnx:2.7 --liveness MiniFASNetV1SE.onnx:4',
     ],
   });

@@ -32,7 +32,6 @@ the other images are processed, and the exit code is 1.`,
     examples: [
       'facematch detect group.jpg --draw group-faces.svg',
       'facematch detect photos/*.jpg --draw drawn --mode fast',
-      'facematch detect - < group.jpg',
       'facematch detect --json --min-det-score 0.9 a.jpg b.webp',
     ],
   });
