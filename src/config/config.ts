@@ -195,7 +195,7 @@ export const settings = {
   ),
   challenge_secret_file: text(
     '',
-    'File with the secrets that sign liveness challenges, one per line, at least 32 characters each. The first secret signs; challenges of all secrets are accepted. A running server applies changes of the file. Required if replicas share a Redis server. Without a file, the server generates a random secret at startup',
+    'File with the secrets that sign liveness challenges, one per line, at least 32 characters each ([rotation](liveness.md#enable-it)). Required if replicas share a Redis server. Without a file, the server generates a random secret at startup',
   ),
   token_ms: integer(
     1,
