@@ -76,9 +76,7 @@ function personsOf({ images }: PeopleSet): Person[] {
 
 /** Returns the means of several photos, which need cohort scores of their own. */
 export function newMeans(groups: readonly PhotoGroup[]) {
-  // A person may be in several groups.
-  const people = new Set(groups.flatMap((group) => group.people));
-  return [...people].flatMap(({ person, means }) =>
+  return peopleIn(groups).flatMap(({ person, means }) =>
     means.slice(1).map((embedding) => ({ person, embedding })),
   );
 }
@@ -99,6 +97,13 @@ export function groupsOf(sets: readonly PeopleSet[]): PhotoGroup[] {
     }));
   });
 }
+
+/** Returns each person once, because a person may be in several groups. */
+const peopleIn = (groups: readonly PhotoGroup[]) => [...new Set(groups.flatMap(({ people }) => people))];
+
+/** Returns the number of people with at least this many photos. */
+const peopleWith = (photos: number, groups: readonly PhotoGroup[]) =>
+  peopleIn(groups).filter(({ means }) => means.length >= photos).length;
 
 /** Visits the scores of all non-mated pairs, with `first` photos of one person and `second` photos of the other. */
 function eachScore(
@@ -135,10 +140,7 @@ function scoreOf(
 export function fitShifts(groups: readonly PhotoGroup[], cohorts: HeldOutCohorts) {
   const counted: { means: FoldCounts; single: FoldCounts }[] = [];
   for (let photos = 2; photos <= maxPhotos; photos++) {
-    const withPhotos = groups
-      .flatMap(({ people }) => people)
-      .filter(({ means }) => means.length >= photos).length;
-    if (withPhotos < minPeople) break;
+    if (peopleWith(photos, groups) < minPeople) break;
     const means = new FoldCounts();
     const single = new FoldCounts();
     for (const { people } of groups) {
@@ -211,8 +213,7 @@ export function checkShifts(
       });
       return { group, passing };
     });
-    const people = groups.flatMap((one) => one.people).filter(({ means }) => means.length >= first).length;
-    return { photos, people, seen };
+    return { photos, people: peopleWith(first, groups), seen };
   });
   return rates.map((_rate, i) =>
     counted.map(({ photos, people, seen }) => {

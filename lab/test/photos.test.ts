@@ -17,18 +17,18 @@ const noise = (size: number) =>
 const sum = (a: Float32Array, b: Float32Array) => a.map((value, i) => value + b[i]!);
 
 /** Makes people whose photos are the person plus noise. `counts`: the number of photos of each person. */
-function people(counts: readonly number[]) {
+function people(counts: readonly number[], labels = ['set']) {
   return counts.flatMap((count, number) => {
     // People differ in fewer dimensions than photos.
     const own = noise(1).map((value, i) => (i < 5 ? value : 0));
     const images = Array.from({ length: count }, () => meanOf([sum(own, noise(0.8))]));
     const person = `set/${number}`;
-    return images.map((embedding) => ({ person, set: 'set', labels: ['set'], embedding, cohort_score: 0 }));
+    return images.map((embedding) => ({ person, set: 'set', labels, embedding, cohort_score: 0 }));
   });
 }
 
-function fit(counts: readonly number[]) {
-  const images = people(counts);
+function fit(counts: readonly number[], labels?: string[]) {
+  const images = people(counts, labels);
   const groups = groupsOf([{ name: 'set', images }]);
   const judged = [...images, ...newMeans(groups)].map(({ embedding }) => embedding);
   const cohorts = new HeldOutCohorts(
@@ -81,6 +81,17 @@ test('returns shifts for up to 16 photos, at least the measured ones and those o
 test('returns no shift for a number of photos that fewer than 100 people have', () => {
   expect(fit(Array(99).fill(2)).shiftsWithout()).toEqual([0]);
   expect(fit([...Array(120).fill(2), ...Array(99).fill(3)]).shiftsWithout()).toHaveLength(2);
+});
+
+test('counts a person of several groups once', () => {
+  expect(fit(Array(99).fill(2), ['age 20-29', 'sex F']).shiftsWithout()).toEqual([0]);
+  const { groups, cohorts, shiftsWithout } = fit(Array(100).fill(2), ['age 20-29', 'sex F']);
+  const table = new Calibration([
+    [0, 1],
+    [0.5, 1e-5],
+  ]);
+  const [rows] = checkShifts(groups, cohorts, shiftsWithout, () => table, [1e-2]);
+  expect(rows!.map(({ people }) => people)).toEqual([100, 100, 100]);
 });
 
 describe('several photos of people', () => {
