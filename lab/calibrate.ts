@@ -9,7 +9,7 @@ import {
   requirePeople,
 } from './fmr-table.ts';
 import { foldPair, foldPairs, folds, type HeldOutCohorts, perFolds } from './held-out.ts';
-import { type Interval, PairRate } from './metrics.ts';
+import { type Interval, PairRate, pairsOf } from './metrics.ts';
 import { eachNonMated, numberPeople, tooAlike } from './non-mated.ts';
 import { byPerson, foldOf, type LabelledImage, type PeopleSet } from './people.ts';
 
@@ -36,7 +36,7 @@ export interface ContradictedRate extends CalibrationCheck {
 /** Returns the percents of a check: 90 (1 in 1,000,000) only if there are enough people. */
 export function checkedPercents(sets: readonly PeopleSet[]): number[] {
   const all = [40, 50, 60, 70, 80, 90];
-  return floorOf(sizesOf(sets)) > promisedRate(90) * 1.01 ? all.slice(0, -1) : all;
+  return floorOf(pairsWithinGroups(sets)) > promisedRate(90) * 1.01 ? all.slice(0, -1) : all;
 }
 
 type Labelled = readonly Pick<LabelledImage, 'labels' | 'person'>[];
@@ -46,11 +46,30 @@ export function largestGroup(sets: readonly Labelled[]): number {
   return Math.max(0, ...sets.flatMap((images) => groupsOf(images).map(({ people }) => people)));
 }
 
-/** Returns the sizes of the groups of the first grouping, assuming that they share no people. */
-function sizesOf(sets: readonly PeopleSet[]): number[] {
-  return sets.flatMap(({ images }) =>
-    groupsOf(images).flatMap(({ people, isFirst }) => (isFirst ? [people] : [])),
-  );
+/** Returns the number of pairs of people who share a group of the first grouping. Counts each pair once. */
+function pairsWithinGroups(sets: readonly PeopleSet[]): number {
+  const groupsOfPerson = new Map<string, Set<string>>();
+  for (const [place, { images }] of sets.entries()) {
+    for (const { labels, person } of images) {
+      const own = groupsOfPerson.get(person) ?? new Set();
+      groupsOfPerson.set(person, own.add(`${place} ${labels[0]}`));
+    }
+  }
+  // Compares combinations of groups instead of people, because few combinations occur.
+  const combinations = new Map<string, { groups: Set<string>; people: number }>();
+  for (const groups of groupsOfPerson.values()) {
+    const key = [...groups].sort().join('\n');
+    combinations.set(key, { groups, people: (combinations.get(key)?.people ?? 0) + 1 });
+  }
+  let pairs = 0;
+  const before: { groups: Set<string>; people: number }[] = [];
+  for (const one of combinations.values()) {
+    pairs += pairsOf(one.people);
+    for (const other of before)
+      if ([...one.groups].some((group) => other.groups.has(group))) pairs += one.people * other.people;
+    before.push(one);
+  }
+  return pairs;
 }
 
 function groupsOf(images: Labelled) {
@@ -110,7 +129,7 @@ function morePeople({ stated_fmr, people }: CalibrationCheck): number {
  *
  * `check` has the measured rates for each of `percents`: of each group, of all groups together, and of any two
  * people. Each pair is tested with a table that was fitted without its two people. The floor is raised above each
- * stated rate for which the last two exceed floorTolerance or have too few pairs.
+ * stated rate for which the last two exceed floorTolerance or have too few pairs of people.
  *
  * `taken_for_one_person` counts the omitted pairs of each group, whose cosine is above `samePersonAbove`. Without
  * `samePersonAbove`, `too_alike` lists the omitted pairs.
@@ -147,20 +166,16 @@ export function fitTable(
   const points: CalibrationPoint[] = tableWithout();
   const firsts = byPerson(sets.flatMap(({ images }) => images)).map(([first]) => first!);
   const anyPeople = nonMatedOf(firsts, cohorts, samePersonAbove);
-  const { check, together } = checkOf(groups, anyPeople, percents, tableWithout);
-  const ofPeople = floorOf(sizesOf(sets));
-  const notShown = together
-    .filter(
-      ({ stated_fmr, fmr, pairs }) =>
-        stated_fmr * 1.01 > ofPeople &&
-        (fmr > floorTolerance * stated_fmr || !pairsCanShow(stated_fmr * 1.01, pairs)),
-    )
-    .map(({ stated_fmr }) => Number((stated_fmr * 10).toPrecision(6)));
+  const { check, notShown } = checkOf(groups, anyPeople, percents, tableWithout);
+  const ofPeople = floorOf(pairsWithinGroups(sets));
+  const raised = notShown
+    .filter((stated) => stated * 1.01 > ofPeople)
+    .map((stated) => Number((stated * 10).toPrecision(6)));
   return {
     points,
     tableWithout,
-    floor: Math.max(ofPeople, ...notShown),
-    check: [...check, ...together],
+    floor: Math.max(ofPeople, ...raised),
+    check,
     taken_for_one_person: groups.map(({ group, left: pairs }) => ({ group, pairs })),
     too_alike: groups.flatMap(({ group, too_alike }) => too_alike.map((pair) => ({ group, ...pair }))),
   };
@@ -180,21 +195,24 @@ function checkOf(
       calibration.similarityAt(promisedRate(percent)),
     );
   }
-  const firsts = groups.flatMap(({ isFirst, foldOfPerson }) => (isFirst ? foldOfPerson : []));
-  const ofOneGroup = tallyOf(oneGroup, firsts.length, percents, thresholds);
-  let before = 0;
-  const check = groups.flatMap(({ group, isFirst, foldOfPerson, each }) => {
-    const own = tallyOf(group, foldOfPerson.length, percents, thresholds);
+  // A person may be in several groups.
+  const numberOf = new Map(anyPeople.people.map((person, number) => [person, number]));
+  const ofOneGroup = tallyOf(oneGroup, numberOf.size, percents, thresholds);
+  const check = groups.flatMap(({ group, isFirst, people, each }) => {
+    const own = tallyOf(group, people.length, percents, thresholds);
+    const numbers = people.map((person) => numberOf.get(person)!);
     each((first, second, pairFolds, score, reach) => {
       own.add(first, second, pairFolds, score, reach);
-      if (isFirst) ofOneGroup.add(before + first, before + second, pairFolds, score, reach);
+      if (isFirst) ofOneGroup.add(numbers[first]!, numbers[second]!, pairFolds, score, reach);
     });
-    if (isFirst) before += foldOfPerson.length;
     return own.rows();
   });
-  const ofAnyTwo = tallyOf(anyTwo, anyPeople.foldOfPerson.length, percents, thresholds);
+  const ofAnyTwo = tallyOf(anyTwo, numberOf.size, percents, thresholds);
   anyPeople.each(ofAnyTwo.add);
-  return { check, together: [...ofOneGroup.rows(), ...ofAnyTwo.rows()] };
+  return {
+    check: [...check, ...ofOneGroup.rows(), ...ofAnyTwo.rows()],
+    notShown: [...ofOneGroup.notShown(), ...ofAnyTwo.notShown()],
+  };
 }
 
 /** Counts how often pairs reach each percent. Ignores pairs that could not have reached it (see VisitPair). */
@@ -215,7 +233,14 @@ function tallyOf(
       const { rate: fmr, interval, trials: pairs } = seen[column]!;
       return { group, percent, stated_fmr: promisedRate(percent), fmr, interval, pairs, people };
     });
-  return { add, rows };
+  /** Returns the stated rates that are exceeded more than floorTolerance times, or have too few pairs of people. */
+  const notShown = () =>
+    percents.flatMap((percent, column) => {
+      const { rate, pairs } = seen[column]!;
+      const stated = promisedRate(percent);
+      return rate > floorTolerance * stated || !pairsCanShow(stated * 1.01, pairs) ? stated : [];
+    });
+  return { add, rows, notShown };
 }
 
 /**
@@ -248,7 +273,7 @@ function nonMatedOf(
       const score = Math.fround(normalised(cosine, scores[a]![foldOfB]!, scores[b]![foldOfA]!));
       visit(first, second, foldPair(foldOfA, foldOfB), score, samePersonAbove - cosine + score);
     });
-  return { foldOfPerson, too_alike: alike?.pairs ?? [], each };
+  return { people, foldOfPerson, too_alike: alike?.pairs ?? [], each };
 }
 
 /** Returns the cohort score of an image, for a pair with a person of fold `other`. */

@@ -212,12 +212,8 @@ export function requirePeople(people: number): void {
   );
 }
 
-/**
- * Returns the floor of a table: the lowest rate that groups of these sizes can measure together. No person may be in
- * two groups.
- */
-export function floorOf(sizes: readonly number[]): number {
-  const pairs = sizes.reduce((sum, people) => sum + pairsOf(people), 0);
+/** Returns the floor of a table: the lowest rate that this many pairs of people can measure. */
+export function floorOf(pairs: number): number {
   return rates.filter((rate) => rate >= lowestFloor && pairsCanShow(rate, pairs)).at(-1) ?? mustBeMeasured;
 }
 

@@ -288,9 +288,14 @@ export class PairRate extends PeopleRate {
     this.#pairsWithHit.add(person, other);
   }
 
+  /** Number of distinct pairs of people with trials; with more than maxTrackedPeople, the number of trials. */
+  get pairs(): number {
+    return this.#pairs.count;
+  }
+
   get effect(): number {
-    const { trials } = this;
+    const { trials, pairs } = this;
     if (trials === 0) return 1;
-    return pairEffect(this.spread, { trials, pairs: this.#pairs.count, seen: this.#pairsWithHit.count });
+    return pairEffect(this.spread, { trials, pairs, seen: this.#pairsWithHit.count });
   }
 }

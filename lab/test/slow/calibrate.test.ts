@@ -13,6 +13,7 @@ import {
   PersonCounts,
   requirePeople,
 } from '../../fmr-table.ts';
+import { pairsOf } from '../../metrics.ts';
 import { numberPeople, reachOf, tooAlike, tooAlikeByGroup } from '../../non-mated.ts';
 import type { PeopleSet } from '../../people.ts';
 
@@ -75,8 +76,8 @@ describe('the table of false match rates', () => {
     [250, 20],
     [700, 6],
   ])('states a floor for %d people that is right within a factor of two', (people, tables) => {
-    const pairs = (people * (people - 1)) / 2;
-    const floor = floorOf([people]);
+    const pairs = pairsOf(people);
+    const floor = floorOf(pairs);
     // A threshold below this means that the stated rate is less than half of the true one.
     const tail = { 70: 2.3263, 250: 3.0902, 700: 3.5401 }[people]! / 8;
     const twice = { 70: 0.01, 250: 0.001, 700: 0.0002 }[people]!;
@@ -119,13 +120,8 @@ describe('a table of few people', () => {
     [100_000, 1e-6],
   ])('with %d people shows a rate of %d and no lower one', (people, floor) => {
     expect(() => requirePeople(people)).not.toThrow();
-    expect(floorOf([people])).toBe(floor);
-    if (people < 100_000 && people > 70) expect(floorOf([people - 1])).toBeGreaterThan(floor);
-  });
-
-  test('combines the pairs of several groups', () => {
-    expect(floorOf(Array(4).fill(2000))).toBe(1e-5);
-    expect(floorOf(Array(6).fill(2000))).toBe(1e-6);
+    expect(floorOf(pairsOf(people))).toBe(floor);
+    if (people < 100_000 && people > 70) expect(floorOf(pairsOf(people - 1))).toBeGreaterThan(floor);
   });
 
   test('rejects too few people and states the number needed', () => {
@@ -212,6 +208,66 @@ describe('a calibration checked on other people', () => {
       ['two people of one group', 500, (350 * 349 + 150 * 149) / 2],
       ['any two people', 500, (500 * 499) / 2],
     ]);
+  });
+});
+
+describe('the floor of several groups', () => {
+  const inGroup = ({ images }: PeopleSet, label: string) =>
+    images.map((image) => ({ ...image, labels: [label] }));
+  const [first, second, third] = ['a', 'c', 'd'].map((name) => people(name, 110, 0)) as [
+    PeopleSet,
+    PeopleSet,
+    PeopleSet,
+  ];
+  const [child, adult] = [inGroup(first, 'age 3-9'), inGroup(second, 'age 20-29')];
+  const floorIn = (...sets: readonly (readonly (typeof child)[number][])[]) =>
+    fitTable(
+      sets.map((images) => ({ name: 'set', images })),
+      undefined,
+      [],
+    ).floor;
+
+  test('combines the pairs of different people', () => {
+    // One group has 5,995 pairs, and two have 11,990.
+    expect(floorIn(child)).toBe(2e-3);
+    expect(floorIn([...child, ...adult])).toBe(1e-3);
+    expect(floorIn(child, adult)).toBe(1e-3);
+  });
+
+  test('counts two people once who share several groups', () => {
+    const later = inGroup(first, 'age 20-29');
+    expect(floorIn([...child, ...later])).toBe(2e-3);
+    expect(floorIn(child, later)).toBe(2e-3);
+    // Of 110 children, 60 are also among the adults: 9,175 pairs with 40 other adults, and 11,365 with 60.
+    const both = [...child, ...later.slice(0, 60)];
+    const others = inGroup(third, 'age 20-29');
+    expect(floorIn([...both, ...others.slice(0, 40)])).toBe(2e-3);
+    expect(floorIn([...both, ...others.slice(0, 60)])).toBe(1e-3);
+    const { check } = fitTable([{ name: 'set', images: [...child, ...later] }], undefined, [50]);
+    const together = check.find(({ group }) => group === 'two people of one group');
+    expect(together).toMatchObject({ people: 110, pairs: 2 * pairsOf(110) });
+  });
+
+  test('counts pairs of people, not of images, if many pairs count as one person', () => {
+    // Each group has two clusters of people. Pairs within a cluster count as one person.
+    const cluster = (group: string, count: number, axis: number) =>
+      Array.from({ length: count }, (_, i) => {
+        const vector = Float32Array.from({ length: 64 }, () => gaussian(random));
+        vector[axis]! += 25;
+        const image = { person: `${axis}/${i}`, set: group, labels: [group], cohort_score: 0 };
+        return { ...image, embedding: meanOf([vector]) };
+      });
+    const groups = ['e', 'f'].map((group, i) => ({
+      name: group,
+      images: [...cluster(group, 100, 2 * i), ...cluster(group, 45, 2 * i + 1)],
+    }));
+    const twice = groups.map((set) => ({
+      ...set,
+      images: [...set.images, ...set.images.map((image) => ({ ...image }))],
+    }));
+    expect(fitTable(groups, undefined, [60]).floor).toBe(5e-4);
+    // Of 20,880 pairs of people, 9,000 remain, but 1 in 1,000 needs 10,000. They have 36,000 pairs of images.
+    expect(fitTable(twice, undefined, [60], 0.75).floor).toBe(1e-2);
   });
 });
 
