@@ -37,8 +37,8 @@ export interface Redeemed {
 /** Store of used challenges, shared by all replicas. */
 export interface SharedClaims {
   /**
-   * Resolves to true for the first claim of an identifier within `ttl_ms`. Rejects when the store does not
-   * respond.
+   * Resolves to true if no one claimed the identifier within the last `ttl_ms`. Rejects if the store is
+   * unavailable.
    */
   claim(id: string, ttl_ms: number): Promise<boolean>;
   /** Removes a claim in the background. Never throws. */
@@ -111,8 +111,8 @@ export class Challenges {
     if (token.length > maxChallenge_characters || !/^[\w-]+$/.test(token)) return undefined;
     const bytes = Buffer.from(token, 'base64url');
     const payload = bytes.subarray(0, -mac_bytes);
-    // The last base64url character has unused bits, so several strings decode to one token. Only the canonical
-    // string is accepted.
+    // The last base64url character can have unused bits, so several strings may decode to the same bytes. Only the
+    // canonical string is accepted.
     if (payload.length <= head_bytes || bytes.toString('base64url') !== token) return undefined;
     const mac = bytes.subarray(-mac_bytes);
     const matching = this.#options.secrets.current.filter((secret) =>
@@ -123,7 +123,7 @@ export class Challenges {
 
   /**
    * Marks a challenge as used. Rejects with Problem invalid_challenge if it was used before, not_ready if the
-   * shared store is unavailable, or overloaded at full capacity.
+   * shared store is unavailable, or overloaded if `capacity` is reached.
    */
   async use({ id, expires_ms }: Redeemed): Promise<void> {
     if (!this.#used.add(id, expires_ms)) throw invalidChallenge('used');
@@ -133,7 +133,7 @@ export class Challenges {
     try {
       isFirst = await shared.claim(id, 1000 * lifetime_s + 2 * skew_ms);
     } catch {
-      // Without the store, the challenge could be accepted twice.
+      // Another replica may have accepted the challenge.
       this.#used.remove(id);
       throw new Problem('not_ready', {
         detail:
@@ -143,7 +143,7 @@ export class Challenges {
     if (!isFirst) throw invalidChallenge('used');
   }
 
-  /** Makes a challenge valid again if the server was too busy to analyse its frames. */
+  /** Makes a challenge valid again. Call it if the server was too busy to analyse the frames. */
   giveBack({ id }: Redeemed): void {
     this.#used.remove(id);
     this.#options.shared?.unclaim(id);
@@ -200,7 +200,7 @@ class UsedChallenges {
   /** In insertion order, so the oldest entry comes first. */
   readonly #uses = new Map<string, { expires_ms: number; used_ms: number }>();
 
-  /** The default capacity takes about 18 MB. */
+  /** The default capacity needs about 18 MB of memory. */
   constructor(lifetime_ms: number, capacity = 131_072) {
     this.#lifetime_ms = lifetime_ms;
     this.#capacity = capacity;
@@ -210,7 +210,7 @@ class UsedChallenges {
     return this.#uses.size;
   }
 
-  /** Returns false if the identifier was used before. Throws Problem overloaded at full capacity. */
+  /** Returns false if the identifier was used before. Throws Problem overloaded if `capacity` is reached. */
   add(id: string, expires_ms: number): boolean {
     if (this.#uses.has(id)) return false;
     const used_ms = performance.now();
@@ -224,7 +224,7 @@ class UsedChallenges {
     this.#uses.delete(id);
   }
 
-  /** Removes expired identifiers, oldest first, and stops at the first that is still needed. */
+  /** Removes expired identifiers, oldest first, and stops at the first that has not expired. */
   #dropExpired(now_ms: number): void {
     const wall_ms = Date.now();
     for (const [id, { expires_ms, used_ms }] of this.#uses) {
@@ -239,12 +239,12 @@ export const randomSecrets = (): Secrets => ({ current: [randomBytes(32)] });
 
 /** Minimum number of characters in a secret. */
 export const minSecret_characters = 32;
-/** A rotation needs two secrets. */
+/** Maximum number of secrets. A rotation needs two. */
 const maxSecrets = 8;
 
 /**
- * Parses a file with one secret per line. Returns undefined if it has no secret, too many, or a secret that is
- * too short.
+ * Returns the SHA-256 of each secret in a text with one per line; ignores empty lines and `#` comments. Returns
+ * undefined if it has no secret, too many, or a secret that is too short.
  */
 export function secretsOf(text: string): Buffer[] | undefined {
   const lines = text.split(/\r?\n/).map((line) => line.trim());

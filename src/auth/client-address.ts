@@ -1,7 +1,7 @@
 import { isIP, isIPv4 } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
-/** All peers without an IP address, such as Unix sockets, share this bucket. */
+/** Returned for all peers without an IP address, such as Unix sockets, so they share one bucket. */
 const unknownAddress = 'unknown';
 
 /** Longer than any IP address in text form, including an IPv4-mapped IPv6 address with brackets, port and zone. */

@@ -25,7 +25,7 @@ interface Sender {
   readonly headers: ReadonlyMap<string, string>;
 }
 
-/** Maximum number of buckets in one limiter; they take about 10 MB. */
+/** Maximum number of buckets in one limiter. They need about 10 MB of memory. */
 export const maxBuckets = 65_536;
 
 /** Retry-After in seconds for a key with too many concurrent requests: an estimate of when one of them ends. */
@@ -86,8 +86,8 @@ export class Gate {
   }
 
   /**
-   * Counts a failed authentication of this sender. Returns the seconds to wait after too many of them,
-   * otherwise undefined.
+   * Counts a failed authentication of this sender. Returns the seconds to wait if there were too many, otherwise
+   * undefined.
    */
   recordFailedAuth({ peer, headers }: Sender, now_ms: number): number | undefined {
     const address = clientAddress(peer, headers.get('x-forwarded-for'), this.#trustedHops);
@@ -141,8 +141,8 @@ export class QuotaUse {
   }
 
   /**
-   * Checks key, scope, concurrent requests and rate limit, in this order, and takes tokens. The first admitted call
-   * also counts the request as running until `release`. Returns the Problem instead of throwing it, because
+   * Checks key, scope, cost, concurrent requests and rate limit, in this order, and takes tokens. The first admitted
+   * call also counts the request as running until `release`. Returns the Problem instead of throwing it, because
    * throwing would add a tenth to the cost of a rejection. Returns a promise only when a shared limiter asks Redis.
    */
   admit(scope: Scope | 'any', tokens: number, now_ms = Date.now()): Rejection | Promise<Rejection> {
@@ -209,7 +209,7 @@ export class QuotaUse {
     if (this.#ended) this.#takeTokens();
   }
 
-  /** Takes tokens for CPU time that the tokens taken on admission do not cover. */
+  /** Takes tokens for CPU time that the tokens taken so far do not cover. */
   #takeTokens(now_ms = Date.now()): void {
     const { callers, token_ms } = this.#gate;
     const further = this.#spent_ms / token_ms - this.#paid;
@@ -219,8 +219,8 @@ export class QuotaUse {
   }
 
   /**
-   * Takes the remaining tokens and ends the request. Call it when the response is ready. Returns the RateLimit and
-   * Retry-After headers.
+   * Takes the tokens still due, and ends the request. Call it when the response is ready. Returns its rate limit
+   * and Retry-After headers, if any.
    */
   release(): [string, string][] {
     this.#ended = true;

@@ -39,8 +39,8 @@ export const keyFileFault = (file: string, reason: string, fix = howToCreate) =>
 export const readKeyFile = (file: string): KeyRecord[] => recordsOf(file, readPrivate(file).text);
 
 /**
- * Reads a file of secrets and its state. Throws UnusableFile, also if other users have access to the file. `kind`
- * and `fix` are parts of the error message.
+ * Reads a file of secrets and its `Stats`. Throws UnusableFile, for example if other users have access to the file.
+ * `kind` and `fix` are parts of the error message.
  */
 export function readPrivate(
   file: string,
@@ -48,7 +48,7 @@ export function readPrivate(
   fix: string = howToCreate,
 ): { text: string; stats: Stats } {
   const read = readRegular(kind, file, fix);
-  // The group may read it, because Kubernetes and systemd pass secrets to non-root processes that way.
+  // The group may read the file, because Kubernetes and systemd pass secrets to non-root processes that way.
   // Windows has no mode bits: Node reports 0o666 for every file there.
   if (process.platform !== 'win32' && (read.stats.mode & 0o037) !== 0 && !isOnReadOnlyMount(file)) {
     throw new UnusableFile(kind, file, 'is accessible to other users', `Run: chmod 600 ${quote(file)}`);
@@ -127,7 +127,7 @@ function notAKeyFile(file: string, { issues: [issue] }: z.ZodError, place: Prope
   return keyFileFault(file, `${invalidAt} ${where}, ${issue?.message}`, fix);
 }
 
-/** Quotes a path for a POSIX shell where needed. */
+/** Quotes a path for a POSIX shell if needed. */
 export function quote(path: string): string {
   return /^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
 }

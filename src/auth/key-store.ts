@@ -15,8 +15,8 @@ interface Entry {
 }
 
 /**
- * Unknown ids are compared with this hash, so that they take as long as known ids. No key with this SHA-256 is
- * known.
+ * Hash for unknown ids, so that their verification takes as long as that of known ids. No text with this SHA-256
+ * has been found.
  */
 const dummyHash = Buffer.alloc(32);
 
@@ -36,11 +36,11 @@ export class KeyStore {
   #entries: ReadonlyMap<string, Entry>;
   /** State of the file whose keys are in use. */
   #loaded: string;
-  /** True if the changed file could not be read. A revocation in it then has no effect yet. */
+  /** True if the changed file could not be loaded, so that a revocation in it has no effect yet. */
   stale = false;
   #closed = false;
 
-  /** Throws UnusableFile if the file is missing, readable by other users, malformed, or has no usable key. */
+  /** Throws UnusableFile if the file is missing, accessible to other users, malformed, or has no usable key. */
   constructor(file: string, log: Log, interval_ms = 500) {
     this.#file = file;
     this.#log = log;
@@ -73,14 +73,14 @@ export class KeyStore {
   }
 
   /**
-   * Polls the file, because network mounts and replaced links send no file events. Reads a changed file once two
-   * polls see the same state, so that its writer has finished. If reading fails, retries at growing intervals.
-   * Does not keep the process alive.
+   * Polls the file, because network mounts and replaced links send no file events. Reads a changed file when two
+   * polls see the same state, so that its writer has finished, or after `max_polls`. If reading fails, retries at
+   * growing intervals. Does not keep the process alive.
    */
   async #follow(interval_ms: number): Promise<void> {
     let seen = this.#loaded;
     let reported: string | undefined;
-    /** Number of polls since the change or the last attempt, and number of polls before the next attempt. */
+    /** Polls since the change or the last attempt; the next attempt needs more than `wanted`. */
     let waited = 0;
     let wanted = 0;
     for (;;) {

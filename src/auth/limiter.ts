@@ -141,7 +141,7 @@ export interface RateLimiter {
   settle(caller: string, quota: Quota, cost: number, now_ms: number): RateState;
 }
 
-/** Maximum number of buckets that an eviction checks, least recently used first. It keeps eviction O(1). */
+/** Maximum number of buckets that an eviction checks, least recently used first. The limit keeps eviction O(1). */
 const evictionScan = 16;
 
 /**

@@ -124,7 +124,7 @@ export class RedisClient {
     return client.#within(limit_ms, Promise.race([start(), failed]));
   }
 
-  /** Rejects when Redis does not reply in time or replies with an error, and closes the client. */
+  /** Rejects, and closes the client, if Redis does not reply in time or replies with an error. */
   take(caller: string, quota: Quota, cost: number): Promise<BucketDecision> {
     return this.#within(replyTimeout_ms, this.#run(caller, quota, cost, 'take'));
   }
@@ -183,8 +183,8 @@ export class RedisClient {
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<never>((_resolve, reject) => {
       const fault = new Error(`no response within ${limit_ms} ms`);
-      // After a suspension of this process the reply may be unread. The event loop reads sockets between timers
-      // and immediates, so setImmediate lets the reply win.
+      // If this process was suspended, a reply may have arrived that is not read yet. The event loop reads sockets
+      // between timers and immediates, so setImmediate lets the reply win.
       timer = setTimeout(() => setImmediate(reject, fault), limit_ms);
     });
     try {
@@ -202,13 +202,13 @@ export class RedisClient {
     if (!this.#closed) this.dropped = dropped || this.#redis.status !== 'ready';
     this.#closed = true;
     this.#close(new Error(this.#presentable(message)));
-    // ioredis listens only for the first error of its socket. TLS may report a second error after the end, which
-    // would crash the process without a listener.
+    // ioredis listens only for the first error of its socket. Without a listener, a later error from TLS would
+    // crash the process.
     this.#redis.stream?.on('error', () => {});
     this.#redis.disconnect();
   }
 
-  /** Removes the password, because Redis quotes the arguments of unknown commands in its errors. */
+  /** Returns one line without the password, because Redis quotes the arguments of unknown commands in its errors. */
   #presentable(message: string): string {
     const line = message.replaceAll(/\s+/g, ' ').slice(0, 200);
     return this.#password === undefined ? line : line.replaceAll(this.#password, '***');

@@ -20,7 +20,7 @@ export class SecretFile implements Secrets {
   #current: readonly Buffer[];
   #closed = false;
 
-  /** Throws UnusableFile when the file is missing, readable by other users, or has no usable secrets. */
+  /** Throws UnusableFile if the file is missing, accessible to other users, or has no valid list of secrets. */
   constructor(file: string, log: Log, interval_ms = 1000) {
     this.#file = file;
     this.#log = log;

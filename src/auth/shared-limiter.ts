@@ -24,7 +24,7 @@ interface SharedLimiterOptions {
   onDecision(seconds: number): void;
 }
 
-/** If Redis closes a reopened connection sooner, the next attempt waits, because Redis probably rejects it. */
+/** If a reopened connection is closed before this age, the next attempt waits: Redis probably rejects connections. */
 const minLife_ms = 500;
 
 /** The pause before a new connection is random, so that replicas do not all reconnect at the same moment. */
@@ -81,7 +81,7 @@ export class SharedLimiter implements RateLimiter {
     );
   }
 
-  /** Rejects when Redis does not reply. */
+  /** Rejects if Redis is unreachable, does not reply in time, or replies with an error. */
   async #ask(caller: string, quota: Quota, cost: number): Promise<BucketDecision> {
     const client = this.#client ?? (await this.#reopening);
     if (client === undefined) throw new Error('Redis is not reachable');
@@ -89,12 +89,12 @@ export class SharedLimiter implements RateLimiter {
   }
 
   settle(caller: string, quota: Quota, cost: number, now_ms: number): RateState {
-    // No request waits for Redis here. While it is unreachable, only the mirror is updated.
+    // No request waits for Redis here. While Redis is unreachable, only the mirror is updated.
     if (cost !== 0) this.#client?.settle(caller, quota, cost).catch(() => {});
     return this.#mirrors.settle(caller, quota, cost, now_ms);
   }
 
-  /** Resolves to true if no one claimed the challenge within the last `ttl_ms`. Rejects if Redis does not reply. */
+  /** Resolves to true if no one claimed the challenge within the last `ttl_ms`. Rejects like `#ask`. */
   async claim(id: string, ttl_ms: number): Promise<boolean> {
     const client = this.#client ?? (await this.#reopening);
     if (client === undefined) throw new Error('Redis is not reachable');

@@ -62,8 +62,7 @@ export interface CallOptions {
 export type FacematchErrorCode = ErrorCode | 'network' | 'timeout' | 'unexpected';
 
 /**
- * A failed request. The message is meant for the user: it contains the server's `detail`, or why there is no
- * response.
+ * A failed request. The message is meant for the user: it contains the server's `detail`, or describes the failure.
  */
 export class FacematchError extends Error {
   override readonly name = 'FacematchError';
@@ -73,7 +72,7 @@ export class FacematchError extends Error {
   readonly status: number | undefined;
   /** The body of the response (RFC 9457); undefined with `network`, `timeout` and `unexpected`. */
   readonly problem: Problem | undefined;
-  /** The server's Retry-After; undefined without that header. */
+  /** The server's Retry-After; undefined if it is missing or not a number of seconds. */
   readonly retryAfter_ms: number | undefined;
 
   /** `details`: the properties of the same name, and the cause. */

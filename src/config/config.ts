@@ -201,7 +201,7 @@ export const settings = {
     1,
     day_ms,
     250,
-    'CPU time in ms that one rate limit token covers. A request that uses more takes further tokens after its response',
+    'CPU time in ms that one rate limit token covers. A request that uses more takes further tokens when it ends',
   ),
   auth_failures_per_minute: integer(
     1,
@@ -230,7 +230,7 @@ export type SettingName = keyof Config;
 
 export const variableOf = (name: string): string => `FACEMATCH_${name.toUpperCase()}`;
 
-/** Reads every setting. Throws an Error for the first invalid setting; its message is one line. */
+/** Reads every setting. Throws an Error with a one-line message for the first invalid setting. */
 export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
   const { config, faults } = surveySettings(env);
   if (faults[0] !== undefined) throw new Error(faults[0]);
@@ -318,7 +318,7 @@ export function shownValue(name: SettingName, value: Config[SettingName]): Confi
   return shown === undefined ? value : shown(value);
 }
 
-/** Returns the unknown environment variables that begin with FACEMATCH_. */
+/** Returns the names of environment variables that begin with FACEMATCH_ and are neither known nor renamed. */
 export function unknownVariables(env: NodeJS.ProcessEnv = process.env): string[] {
   const known = new Set(['FACEMATCH_ADDON', 'FACEMATCH_UWS', ...Object.keys(settings).map(variableOf)]);
   return Object.keys(env).filter(

@@ -5,7 +5,7 @@ import { renamedSetting } from './old-names.ts';
 export interface SettingsFile {
   /** Values by variable, as strings like those of environment variables. */
   values: ReadonlyMap<string, string>;
-  /** Error messages of one line. They contain no values of the file, because a value may be a password. */
+  /** One-line error messages. They contain no values from the file, because a value may be a password. */
   faults: readonly string[];
 }
 
@@ -37,7 +37,7 @@ export function readSettingsFile(file: string, known: readonly string[]): Settin
   return { values, faults };
 }
 
-/** Throws a SyntaxError without a quotation. V8's own errors quote the text, which may contain a password. */
+/** Throws a SyntaxError that does not quote the text, as V8's own does, because it may contain a password. */
 function parseJson(text: string): unknown {
   try {
     return JSON.parse(withoutByteOrderMark(text));

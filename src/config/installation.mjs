@@ -21,8 +21,8 @@ export const containerMark = '.container-image';
 
 /**
  * `hasRegistry`: true if the package was built for a registry that has the project's other packages (npm run
- * package -- --registry). Otherwise anyone could publish under their names, so messages name the package files
- * and never `npm install NAME`.
+ * package -- --registry). Otherwise anyone could publish packages with these names there, so messages name the
+ * package files and never `npm install NAME`.
  * @typedef {{ kind: 'clone' | 'package' | 'container', version: string, platform: string, hasRegistry: boolean }} Installation
  */
 

@@ -13,7 +13,7 @@ export function cpuLimit(): number {
   return Math.max(1, Math.min(availableParallelism(), Math.ceil(quota)));
 }
 
-/** Returns the CPU quota of the cgroup and its ancestors; Infinity if there is none. */
+/** Returns the lowest quota of the cgroup and its ancestors, in CPUs; Infinity if there is none. */
 export function cgroupQuota(read: ReadText): number {
   let quota = Number.POSITIVE_INFINITY;
   for (const line of (read('/proc/self/cgroup') ?? '').split('\n')) {

@@ -26,7 +26,7 @@ export class RedisUrl {
    * does not have this form.
    */
   static parse(text: string): RedisUrl | undefined {
-    // URL would accept surrounding spaces and line breaks inside.
+    // URL would remove surrounding spaces, and line breaks inside.
     if (/[\s\0]/.test(text) || !URL.canParse(text)) return undefined;
     const url = new URL(text);
     const tls = schemes[url.protocol];

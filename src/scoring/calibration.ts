@@ -18,9 +18,9 @@ const kneePercent = 40;
 export const promisedRate = (confidencePercent: number): number => 10 ** ((30 - confidencePercent) / 10);
 
 /**
- * Converts a similarity to a false match rate (FMR) by a table of measured pairs, and the FMR to a confidence
- * percent. The FMR is the share of non-mated pairs that score at least this high. From 40, the percent depends only
- * on the FMR, so it has the same meaning for every pack and mode. NaN counts as the lowest similarity.
+ * Converts a similarity to a false match rate (FMR) with a calibration table, and the FMR to a confidence percent.
+ * The FMR is the share of non-mated pairs that score at least this high. From 40, the percent depends only on the
+ * FMR, so it has the same meaning for every pack and mode. NaN counts as the lowest similarity.
  */
 export class Calibration {
   /** In ascending order. */
@@ -37,7 +37,7 @@ export class Calibration {
    * `floor`: minimum rate that the calibration data can support, at most 0.1; 0 for a table that does not belong to a
    * pack. `photos`: increase of non-mated similarity if a side is the mean of 1, 2, … photos; the last value applies
    * to larger numbers too. Throws a RangeError unless there are at least two points, similarities increase, and rates
-   * decrease from 1.
+   * decrease from 1 and stay above 0.
    */
   constructor(points: readonly CalibrationPoint[], floor = 0, photos?: readonly number[]) {
     requireTable(points);
@@ -87,8 +87,8 @@ export class Calibration {
   }
 
   /**
-   * Assesses the best of `pairsCompared` pairs, whose FMR is multiplied by their number. The percent ignores the
-   * floor, so that thresholds beyond the floor still separate pairs.
+   * Assesses the best of `pairsCompared` pairs. Its FMR is multiplied by `pairsCompared`. The percent ignores the
+   * floor, so that thresholds beyond the floor separate pairs too.
    */
   assess(similarity: number, pairsCompared: number): Assessment {
     const rate = this.falseMatchRate(similarity);
@@ -117,8 +117,8 @@ export class Calibration {
 const safeShifts = Array.from({ length: 16 }, (_, i) => 0.08 * (1 - 1 / (i + 1)));
 
 /**
- * Assessment without a calibration. The FMR is unknown and reported as 1. The percent is 40 × the similarity, and
- * never exceeds 40.
+ * Assessment without a calibration. The FMR is unknown and reported as 1. The percent is 40 × the similarity,
+ * limited to the range from 0 to 40.
  */
 class Uncalibrated extends Calibration {
   override readonly measured = false;

@@ -69,8 +69,8 @@ export const motionThresholds = {
   /** Minimum change of a step that only one frame shows, as a multiple of the step's threshold. */
   alone: 1.5,
   /**
-   * Maximum change on the other axis, as a share of the step's change, each in multiples of its threshold. With a
-   * larger share, the direction is ambiguous.
+   * Maximum ratio of the change on the other axis to the change on the step's axis, both in multiples of their
+   * thresholds. Above it, the direction is ambiguous.
    */
   other_axis: 0.8,
   /**
@@ -84,7 +84,7 @@ export const motionThresholds = {
   jump_pitch: 20,
   /**
    * Maximum change of the yaw between two frames that are turned to the same side. It is larger than `jump_yaw`,
-   * because the engine overestimates yaw beyond 20 degrees by a factor, including its noise. Simulated heads that
+   * because the engine overestimates yaw beyond 20 degrees, which also amplifies its noise. Simulated heads that
    * turn by 12 degrees per frame change by at most 29, so heads that turn by 15 pass.
    */
   jump_turned: 36,
@@ -223,7 +223,7 @@ const isStill = (
 /** Maximum number of frames at the beginning that determine the baseline. */
 const baselineFrames = 3;
 
-/** Returns the median pose of the first frames, up to the first frame that has moved. */
+/** Returns the median pose of the first frames, before any frame that has moved. */
 function baselineOf(
   frames: readonly MotionFrame[],
   thresholds: MotionThresholds,
@@ -374,7 +374,7 @@ function hasCopy(
   );
 }
 
-/** Returns the mean distance of the points in face widths, after the centres of both faces are aligned. */
+/** Returns the mean distance of the points, in widths of face `a`, after the centres of both faces are aligned. */
 function shiftOf(a: MotionFrame, b: MotionFrame): number {
   const [first, second] = [a, b].map(({ points }) => {
     const centre = [0, 1].map((axis) => points.reduce((sum, point) => sum + point[axis]!, 0) / points.length);

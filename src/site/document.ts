@@ -145,7 +145,7 @@ function introduction(config: Config): string {
     'Send your key in the `x-api-key` header or as `Authorization: Bearer`. A request with two different keys is rejected. If `x-api-key` is ' +
       'present, a Bearer token that does not have the format of a key, such as the token of a gateway, is ignored. A key has scopes, which determine the ' +
       'endpoints that it may use, and a quota. The quota is a token bucket that refills at a constant rate; `RateLimit-Policy` and `RateLimit` describe it. ' +
-      'A request that uses much CPU time takes more tokens after its response, so the bucket may become negative. ' +
+      'A request that uses much CPU time takes more tokens when it ends, so the bucket may become negative. ' +
       'Without enough tokens the server returns 429 with `Retry-After`.',
     '## Errors',
     'Every error is `application/problem+json` (RFC 9457). `code` is machine-readable and never changes its meaning; `detail` ' +

@@ -5,11 +5,11 @@ interface LinesOptions {
   dest: string | number;
   /** Mode of a newly created file. */
   mode?: number;
-  /** Maximum time that lines wait so that several are written together; by default none. */
+  /** Maximum time that lines wait to be written together with later lines; 0 by default. */
   gather_ms?: number;
   /** Called once when writing begins to fail, and when `reopen` fails. Writing is retried. */
   onError?(error: Error): void;
-  /** Called when all waiting lines are written. `lines`: number of lines dropped since the last call. */
+  /** Called when no line waits, if lines were dropped since the last call. `lines`: their number. */
   onDropped(lines: number): void;
 }
 
@@ -34,9 +34,9 @@ function linesIn(text: string | Buffer): number {
 }
 
 /**
- * Writes lines on a libuv thread, so that a slow reader or disk does not block the main thread. Lines beyond the
- * maximum are dropped and counted. pino's own writer is not used: at the end of the process it retries forever on
- * a full disk, and after a reopen it may use wrong descriptors.
+ * Writes lines on a libuv thread, so that a slow reader or disk does not block the main thread. Lines beyond
+ * `maxWaiting_bytes` are dropped and counted. pino's own writer is not used: at the end of the process it retries
+ * forever on a full disk, and after a reopen it may use wrong descriptors.
  */
 export class LineWriter {
   readonly #options: LinesOptions;
