@@ -26,8 +26,9 @@
 namespace facematch::binding {
 namespace {
 
-// Converts an Error of the core to data, because structured clone between threads would drop its
-// class and code. Any other exception becomes an internal error with its message, for the log.
+// Returns an Error of the core as data, because structured clone between threads would drop the
+// error's class and code. Any other C++ exception becomes an internal error; JS errors pass
+// through.
 template <typename Act>
 Napi::Value guarded(Napi::Env env, Act act) {
   try {
@@ -65,7 +66,7 @@ Napi::Value DetectorOutputs(const Napi::CallbackInfo& info) {
   return throwing(info.Env(), [&] { return detector_outputs(info[0]); });
 }
 
-// Returns the cancellation flag, a byte of shared memory that another thread may set.
+// Returns the byte of shared memory with which another thread cancels the call; null if none.
 const std::atomic<uint8_t>* to_flag(const Napi::Value& value) {
   if (value.IsUndefined()) return nullptr;
   static_assert(sizeof(std::atomic<uint8_t>) == 1);
@@ -88,7 +89,7 @@ Napi::Value AnalyseOne(const Napi::CallbackInfo& info) {
   });
 }
 
-// Returns the cohort scores of embeddings that a client sent back, concatenated in one array.
+// Returns one score per embedding. The embeddings, which a client sent back, are concatenated.
 Napi::Value CohortScores(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
   const std::string directory = to_directory(info);
@@ -114,7 +115,7 @@ Napi::Value ThreadCpu(const Napi::CallbackInfo& info) {
   return Napi::Number::New(info.Env(), thread_cpu_ms());
 }
 
-// Throws a TypeError unless the value is a number from 0 to `max`.
+// Returns a number from 0 to `max`. Throws a TypeError for any other value.
 template <typename Number>
 Number to_number(const Napi::Value& value, Number max) {
   const double number = value.IsNumber() ? value.As<Napi::Number>().DoubleValue() : -1;
@@ -160,7 +161,7 @@ void Discard(const Napi::CallbackInfo& info) {
   discard(memory.data(), memory.size(), to_number(info[1], memory.size()));
 }
 
-// The next three calls exist because Node has no API for them.
+// Node has no API for the next three functions.
 Napi::Value DropNewConnections(const Napi::CallbackInfo& info) {
   const uint16_t port = to_number(info[0], std::numeric_limits<uint16_t>::max());
   return Napi::Boolean::New(info.Env(), drop_new_connections(port));
@@ -236,7 +237,7 @@ std::string webp_version() {
          std::to_string(version & 0xFF);
 }
 
-// Read from the headers, because at run time the library reports only JPEG_LIB_VERSION, which is 62
+// The version of the headers. At run time the library reports only JPEG_LIB_VERSION, which is 62
 // for every version. Debian's patches change neither number.
 #define FACEMATCH_QUOTED(text) #text
 #define FACEMATCH_TEXT_OF(macro) FACEMATCH_QUOTED(macro)

@@ -1,5 +1,4 @@
-// The errors that the core can return. Their codes are those of src/errors.ts; a test compares
-// them.
+// The errors that the core can throw. src/errors.ts has the same codes; a test compares them.
 #pragma once
 
 #include <array>
@@ -11,11 +10,11 @@
 namespace facematch {
 
 enum class ErrorCode {
-  kUnsupportedImageFormat,  // format, kind of JPEG or colours: `detected`
-  kImageDecodeFailed,       // damaged: `message`, for the log
-  kImageDimensions,         // checked in the header: `width`, `height`, `limit_pixels`
+  kUnsupportedImageFormat,  // format, kind of JPEG or colours; sets `detected`
+  kImageDecodeFailed,       // damaged image; sets `message`, for the log
+  kImageDimensions,         // checked in the header; sets `width`, `height`, `limit_pixels`
   kImageTooComplex,         // decoding exceeded the image's time limit
-  kInternalError,           // any other error: `message`, for the log
+  kInternalError,           // any other error; sets `message`, for the log
 };
 
 constexpr std::array<const char*, 5> kErrorCodes = {
@@ -47,7 +46,7 @@ struct Cancelled : std::exception {
   const char* what() const noexcept override { return "cancelled"; }
 };
 
-// `detected`: kind of the file, a value of the API.
+// `detected`: the API's value for the kind of file.
 inline Error unsupported_format(std::string detected) {
   Error error(ErrorCode::kUnsupportedImageFormat);
   error.detected = std::move(detected);

@@ -19,17 +19,17 @@
 namespace facematch {
 namespace {
 
-// Minimum span of a chip in grey levels; a chip below it is stretched. Chips of ordinary photos
-// span more.
+// A chip whose grey levels span at most this many levels is stretched over the whole range. Chips
+// of ordinary photos span more.
 constexpr int kMinRange = 110;
 
-// Maximum number of faces among the candidates, and of other detections among them. Three
-// candidates in four rotations fill one frame of 320 x 240. With six, no more of 80 people on cards
-// are found.
+// Maximum number of candidates that are faces, and of those that are other detections. Three
+// candidates in four rotations fill one frame of 320 x 240. Six candidates find no more of 80
+// people on ID cards.
 constexpr size_t kMaxCandidates = 3;
 
-// A face may really have another rotation if it has a lower score or a larger roll, or if a later
-// pass found it. The further search compares its scores in all four rotations.
+// The rotation of a face is uncertain if it has a lower score or a larger roll, or if a later pass
+// found it. The further search compares the face's scores in all four rotations.
 constexpr float kCertainScore = 0.95f;
 constexpr float kUprightRoll = 15;  // degrees
 
@@ -72,15 +72,14 @@ class Analyser {
   }
 
  private:
-  // The embedded faces of an image, and those omitted because of kMaxFaces or the time limit. Each
-  // stage returns its own faces; no member keeps them.
+  // The embedded faces of an image, and those omitted because of kMaxFaces or the time limit.
   struct Found {
     std::vector<FoundFace> faces;
     std::vector<FoundFace> omitted;
     Coverage coverage;
   };
 
-  // Drops the faces below min_det_score and completes the others.
+  // Drops the faces below min_det_score, and returns the others with live scores if requested.
   Analysis judge(Found found) {
     const auto is_below = [&](const FoundFace& face) {
       return face.detection.score < options_.min_det_score;
@@ -133,8 +132,8 @@ class Analyser {
     return found;
   }
 
-  // Searches again with the dots merged if a face, or an image without a face, is a print made of
-  // dots. `pitch`: pitch of a two-tone print, or 0.
+  // Searches again with the dots merged if a face, or an image without a face, is printed in dots.
+  // `pitch`: pitch of a two-tone print, or 0.
   Found find_in_print(Found found, float pitch) {
     if (found.coverage.timed_out) return found;
     if (found.faces.empty() || pitch > 0) pitch = std::max(pitch, pitch_of_image());
@@ -199,7 +198,7 @@ class Analyser {
                   .occlusion_score = {},
                   .live_score = {},
                   .pose = correct_yaw(estimate_pose(found.points)),
-                  // The quality of the original chip; only the embedding uses the stretched one.
+                  // Measures the original chip; only the embedding uses the stretched one.
                   .quality = measure_quality(found.chip, face_pixels),
                   .embedding = {}};
     found.face.quality.stretch = stretch(found.points);
@@ -208,7 +207,7 @@ class Analyser {
   }
 
   // Aligns and embeds the faces in order, and drops those whose embedding is not human. Stops after
-  // `max_faces` human faces. Also stops when the time is used up, but not before the first face.
+  // `max_faces` human faces. Also stops at the CPU time limit, but not before the first face.
   Found embed_stage(Image& image, std::vector<FoundFace> faces, size_t max_faces) {
     Found found;
     if (max_faces > 0)
@@ -252,7 +251,7 @@ class Analyser {
     return !score || *score >= engine_.pack.human->min_score;
   }
 
-  // The time counts as embedding, except for decoding.
+  // Counts the time as embedding, except for decoding.
   void liveness_stage(std::vector<FoundFace>& faces) {
     const Timer timer(timings_.embed, image_.decode_ms());
     for (FoundFace& found : faces) {

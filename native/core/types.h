@@ -40,7 +40,7 @@ struct Box {
   float area() const { return width * height; }
   float longer_side() const { return std::max(width, height); }
   Point centre() const { return {x + width / 2, y + height / 2}; }
-  // A square of the longer side around the same centre.
+  // Returns a square of the longer side around the same centre.
   Box square() const {
     const float side = longer_side();
     return {centre().x - side / 2, centre().y - side / 2, side, side};
@@ -124,10 +124,10 @@ struct AnalyseOptions {
 struct Coverage {
   static constexpr float kNotSearched = std::numeric_limits<float>::infinity();
 
-  // Minimum longer side in pixels of the faces for which the whole image was searched, for each
-  // rotation of a face (index: clockwise quarter turns).
+  // For each rotation of a face (index: clockwise quarter turns): the minimum longer side in pixels
+  // of the faces that a search of the whole image finds.
   std::array<float, 4> min_side = {kNotSearched, kNotSearched, kNotSearched, kNotSearched};
-  // True if the time or the detector runs were used up before the search was complete.
+  // True if the limit on CPU time or detector runs ended the search before it was complete.
   bool timed_out = false;
 
   void searched(size_t quarters, float side) {
@@ -154,7 +154,7 @@ struct Candidate {
   float score = 0;
 };
 
-// Results of the first analysis of an image that a further search needs.
+// Results of a first analysis that a further search of the image needs.
 struct EarlierAnalysis {
   std::vector<Box> faces;
   std::vector<Candidate> candidates;
@@ -167,18 +167,18 @@ struct Analysis {
   Format format = Format::kJpeg;
   int orientation = 1;      // EXIF, 1..8
   std::vector<Face> faces;  // largest first (box area x detection score)
-  int faces_omitted = 0;    // beyond kMaxFaces, or because the time was used up
+  int faces_omitted = 0;    // because of kMaxFaces or the CPU time limit
   Coverage coverage;
   StageTimings timings_ms;
   double cpu_ms = 0;  // CPU time of the analysis
   // Places for a further search. Empty without the fallback, or if all rotations were searched.
   std::vector<Candidate> candidates;
-  // After a further search: indexes of earlier faces that `faces` replace, because they were found
-  // in a wrong rotation.
+  // After a further search: indexes of the earlier faces, found in a wrong rotation, that `faces`
+  // replace.
   std::vector<size_t> replaced;
 
-  // Returns the minimum longer side in pixels of a face that the search can find in each searched
-  // rotation.
+  // Returns the minimum longer side in pixels of a face that the search can find in every searched
+  // rotation; the image's longer side if no rotation was searched completely.
   int min_detectable_face_px() const;
 };
 

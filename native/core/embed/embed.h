@@ -23,8 +23,8 @@ class Embedder {
   // kInternalError if the net returns numbers that are not finite.
   Embedding embed(const cv::Mat& chip, bool mirror) const;
 
-  // Returns the part of the image to decode for a face in `box`, and its scale. The chip is then as
-  // good as one from the full image. A scale above 1 means that the full scale is needed.
+  // Returns the part of the image to decode for a face in `box`, at a scale at which the chip is as
+  // good as one from the full image. A scale above 1 means the full image's.
   Part part_for(const Box& box) const;
 
   int chip_size() const { return spec_.size; }

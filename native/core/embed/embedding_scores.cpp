@@ -28,8 +28,8 @@ std::vector<std::int8_t> read_signed_bytes(const Pack& pack, const std::string& 
 }
 
 // Number of fractional bits when an embedding's numbers are 16-bit integers. A sum of products is
-// at most 2^14 times the length of a row. That length is at most 128 * 64 for the maximum of 4096
-// dimensions, so the sum fits in 32 bits.
+// at most 2^14 times the Euclidean length of a row. For the maximum of 4096 dimensions this length
+// is at most 128 * 64, so the sum fits in 32 bits.
 constexpr int kEmbeddingBits = 14;
 
 // Integers are used so that the result does not depend on the order of addition.

@@ -12,7 +12,7 @@
 namespace facematch {
 namespace {
 
-// Input and output of the nets of a family: scaling, crop, and the class for live.
+// How the nets of a family expect their input, and which output is the class for live.
 struct Family {
   const char* name;
   Normalisation normalisation;

@@ -20,10 +20,10 @@ class Liveness {
  public:
   explicit Liveness(const Pack& pack);
 
-  // Returns the mean score of the nets, 0..1, higher for more likely live. Returns nothing if the
-  // pack has no nets. Uses the pixels of the full image if time allows, because the nets were
-  // trained on crops of full images. Throws Cancelled, and Error kInternalError if a net returns
-  // numbers that are not finite.
+  // Returns the mean score of the nets, 0..1; a higher score is more likely live. Returns nothing
+  // if the pack has no nets. Uses the pixels of the full image if time allows, because the nets
+  // were trained on crops of full images. Throws Cancelled, and Error kInternalError if a net
+  // returns numbers that are not finite.
   std::optional<float> score(Image& image, const Box& box) const;
 
  private:

@@ -49,15 +49,15 @@ Pose estimate_pose(const Points68& points);
 // stretching, the axes of the affine camera are perpendicular and equally long in every pose.
 float stretch(const Points68& points);
 
-// Corrects a yaw above 20 degrees. The net was trained on few profiles and places the landmarks of
-// turned faces as if they were turned less.
+// Corrects a yaw beyond 20 degrees to either side. The net was trained on few profiles and places
+// the landmarks of turned faces as if the faces were turned less.
 Pose correct_yaw(Pose pose);
 
 // Measures `chip` (CV_8UC3) in the central three quarters of its side, where the face is.
 //
-// sharpness: 1 minus the blur metric of Crete, Dolmiere, Ladret and Nicolas (2007), which is the
+// sharpness: 1 minus the blur metric of Crete, Dolmiere, Ladret and Nicolas (2007), that is, the
 // share of the differences between neighbouring pixels that a second blur removes. The axis with
-// the smaller share is used. Contrast and brightness cancel out in this ratio. It is measured at 42
+// the smaller share is used. Contrast and brightness cancel out in this share. It is measured at 42
 // x 42 pixels, so image size and noise matter little. A sharp photo has 0.6 to 0.7; a Gaussian blur
 // of one fiftieth of the chip's side leaves about 0.5. A uniform image has 0.
 //

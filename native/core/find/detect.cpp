@@ -19,17 +19,17 @@ namespace facematch {
 
 namespace {
 
-// Only this many candidates enter non-maximum suppression, which is quadratic: a hostile or very
-// busy image may produce thousands.
+// Maximum number of candidates for non-maximum suppression, whose time is quadratic. A hostile or
+// very busy image may produce thousands.
 constexpr size_t kMaxCandidates = 512;
 
 // Minimum side in pixels; smaller faces cannot be compared.
 constexpr float kMinSide = 4;
-// A side of a box is at most the image's longer side divided by this: the box of a close-up may
-// extend beyond the image.
+// Minimum ratio of the image's longer side to a side of a box: the box of a close-up may extend
+// beyond the image.
 constexpr float kMinVisible = 0.5f;
 
-// Quantised nets may return scores slightly above 1; larger numbers are invalid.
+// Maximum valid score. Quantised nets may return scores slightly above 1.
 constexpr float kMaxScore = 1.05f;
 
 // Minimum side of a frame in pixels: the size of a cell of the deepest layers.

@@ -16,7 +16,7 @@ class Detector {
   // `directory`: directory of the pack.
   Detector(const std::string& directory, const DetectorSpec& spec);
 
-  // Returns faces in the view that score at least `min_score`, best first, without overlaps.
+  // Returns the detections in the view that score at least `min_score`, best first, after nms().
   std::vector<Detection> detect(const View& view, float min_score) const;
 
   const DetectorSpec& spec() const { return spec_; }
@@ -37,8 +37,8 @@ bool is_possible(const Detection& detection, cv::Size image);
 
 float intersection_over_union(const Box& a, const Box& b);
 
-// Sorts best first and drops each box whose intersection over union with a better one exceeds
-// `iou`.
+// Sorts best first, keeps the best 512, and drops each box whose intersection over union with a
+// better box exceeds `iou`.
 void nms(std::vector<Detection>& detections, float iou);
 
 }  // namespace facematch

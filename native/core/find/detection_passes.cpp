@@ -14,8 +14,8 @@
 namespace facematch {
 namespace {
 
-// Longer sides in pixels. kOverview exceeds the detector's frame, so that rotated, padded and
-// enhanced copies lose no detail. At kDetail the smallest tile fills the frame.
+// Longer sides of copies in pixels. kOverview exceeds the detector's frame, so that rotated, padded
+// and enhanced copies lose no detail. At kDetail the smallest tile fills the frame.
 constexpr int kOverview = 480;
 constexpr int kDetail = 1600;
 
@@ -23,8 +23,8 @@ constexpr int kDetail = 1600;
 constexpr int kMinForSmallTiles = 900;
 
 // In degrees. If several faces are found and all have a larger roll, the image is probably rotated.
-// None of 167 development photos with several faces has only such faces. With 40, two of 66 people
-// are missed in sample photos rotated by multiples of 90 degrees.
+// None of 167 development photos with several faces has only such faces. With 40 degrees, two of 66
+// people are missed in sample photos rotated by multiples of 90 degrees.
 constexpr float kUprightRoll = 30;
 
 bool has_close_detector(const Finder& finder) { return finder.engine().close_detector.has_value(); }
@@ -32,8 +32,8 @@ bool has_close_detector(const Finder& finder) { return finder.engine().close_det
 // Rotation is common and costs three detector runs. The close detector costs two runs, together
 // less than one run of the main detector. It also finds faces that are dark, pale or upside down,
 // but their chips must be enhanced or rotated, so it runs after those passes. If a pack has no
-// close detector, the main detector searches eight padded views. Tiles cost at least 29 runs and
-// find false faces in foliage.
+// close detector, the main detector searches eight padded views. Tiles of an image of 900 pixels or
+// more cost at least 29 runs, and they find false faces in foliage.
 constexpr std::array kPasses = {DetectionPass::kWhole,      DetectionPass::kRotated,
                                 DetectionPass::kEnhanced,   DetectionPass::kPadded,
                                 DetectionPass::kLargeTiles, DetectionPass::kSmallTiles};
@@ -47,8 +47,7 @@ void append(std::vector<View>& views, std::vector<View> more) {
   std::move(more.begin(), more.end(), std::back_inserter(views));
 }
 
-// Shows the image with a border: one view for the close detector or, without one, several for the
-// other detector.
+// Returns the image with a border: one view for the close detector, or eight for the main detector.
 std::vector<View> padded_views(const View& view, bool close) {
   if (close) return {padded(view, kCloseShare)};
   std::vector<View> views;
@@ -65,7 +64,7 @@ std::vector<View> enhanced_views(View view) {
   return views;
 }
 
-// Small faces of a large image may be rotated as well.
+// Searches a large image in all rotations, because its small faces may be rotated.
 std::vector<View> large_tiles(Image& image) {
   const View detail = image.shrink_whole(kDetail);
   std::vector<View> out;
@@ -104,7 +103,7 @@ Views views_of(DetectionPass pass, Finder& finder) {
   return {FoundBy::kPrimary, {image.whole()}};
 }
 
-// `detection_of` returns the detection of a found face.
+// `detection_of` returns the detection of an item.
 template <typename Found, typename DetectionOf>
 void order_found(std::vector<Found>& found, DetectionOf detection_of) {
   const auto weight = [&](const Found& one) {

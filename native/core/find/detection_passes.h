@@ -15,8 +15,8 @@ enum class DetectionPass { kWhole, kRotated, kEnhanced, kPadded, kLargeTiles, kS
 // Returns the passes in their order: only the first, or all.
 std::span<const DetectionPass> detection_passes(bool use_heuristic_fallback);
 
-// Updates `faces` with the results of the pass. If a known face is found again, the one with the
-// more stable landmarks is kept.
+// Updates `faces` with the results of the pass. If a pass finds a known face again, the face with
+// the more stable landmarks is kept.
 void run_pass(DetectionPass pass, Finder& finder, std::vector<FoundFace>& faces,
               StageTimings& timings_ms);
 
@@ -31,7 +31,7 @@ std::vector<FoundFace> find_further(Finder& finder, const EarlierAnalysis& earli
                                     StageTimings& timings_ms);
 
 // Returns faces of the whole image that score at least `min_score` but less than the pack's
-// min_det_score, best first. Faces among `known` are left out, so a lower score only adds faces.
+// min_det_score, best first. Omits faces among `known`, so a lower `min_score` only adds faces.
 std::vector<FoundFace> find_doubtful(Finder& finder, float min_score, std::vector<FoundFace> known,
                                      StageTimings& timings_ms);
 

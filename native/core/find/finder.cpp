@@ -20,8 +20,8 @@ namespace {
 constexpr int kCloseup = 240;
 constexpr int kSmallCloseup = 128;  // also BlazeFace's frame
 
-// Minimum overlap of a redetected face with the expected box. With 0.5, one of 344 faces is missed
-// and three profiles need the fallback; 0.15 changes nothing.
+// Minimum intersection over union of a redetected face and the expected box. With 0.5, one of 344
+// faces is missed and three profiles need the fallback; 0.15 changes nothing.
 constexpr float kMinIou = 0.3f;
 // Maximum roll of an upright face in degrees. A close-up of a face with a larger roll is cropped
 // again. With 10, one more of 96 people is found; with 30, the same number.
@@ -63,7 +63,7 @@ std::vector<Detection> Finder::detect(const Detector& detector, const View& view
 
 std::optional<Detection> Finder::redetect(const Detector& detector, const View& view,
                                           const Box& expected) {
-  // Returns the detection with the largest overlap. If two people are cheek to cheek, the detection
+  // Selects the detection with the largest overlap. If two people are cheek to cheek, the detection
   // with the highest score may be the neighbour's.
   std::optional<Detection> closest;
   float max_iou = kMinIou;
@@ -162,7 +162,7 @@ bool Finder::may_confirm_by_detector() {
 }
 
 // Landmarks that do not fit the template often belong to a turned or covered face with an
-// inaccurate box. Predicts them again in the box of the close detector.
+// inaccurate box. Predicts such landmarks again in the box of the close detector.
 void Finder::predict_landmarks_again(FoundFace& face, float roll) {
   if (!engine_.close_detector) return;
   if (misfit(face) <= engine_.pack.landmarks.clear_template_error) return;

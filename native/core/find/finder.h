@@ -15,7 +15,7 @@
 
 namespace facematch {
 
-// A face between detection and the result; each stage adds to it.
+// A face during the analysis. Each stage sets further members.
 struct FoundFace {
   Detection detection;
   Points68 points;
@@ -50,13 +50,13 @@ class Finder {
   Finder(const Engine& engine, Image& image, const AnalyseOptions& options)
       : engine_(engine), image_(image), options_(options) {}
 
-  // Runs a detector of the engine on a view. Returns nothing after kMaxDetectorRuns or when the
-  // budget is used up.
+  // Runs a detector of the engine on a view. Returns nothing after kMaxDetectorRuns, or if the
+  // budget is spent.
   std::vector<Detection> detect(const Detector& detector, const View& view, float min_score);
 
-  // Confirms a face of the first pass: returns it unchanged, rotated (found_by `rotated`), or not
-  // at all. `beside_upright`: another face of the image is known to be upright, so this one is not
-  // tried in other rotations.
+  // Confirms a face of the first pass. A rotated face gets a new box and found_by `rotated`.
+  // Returns nothing for an unconfirmed face. `beside_upright`: another face of the image is known
+  // to be upright, so this face is not tried in other rotations.
   std::optional<Confirmed> confirm(const Detection& detection, bool beside_upright);
 
   // Detects the face again in a close-up, rotated upright by `roll`, and requires landmarks that
@@ -79,11 +79,11 @@ class Finder {
 
   // Records that the whole image was searched for faces with a longer side of at least `side`
   // pixels. `quarters`: their rotation, in clockwise steps of 90 degrees. Does nothing if the
-  // budget was used up.
+  // budget is spent.
   void searched(size_t quarters, float side) {
     if (!timed_out()) coverage_.searched(quarters, side);
   }
-  // Returns the union of the coverage of all passes of this finder.
+  // Returns what all passes of this finder covered together.
   Coverage coverage() const {
     Coverage coverage = coverage_;
     coverage.timed_out = is_incomplete();
@@ -94,7 +94,7 @@ class Finder {
   void set_candidates(std::vector<Detection> detections) { candidates_ = std::move(detections); }
   const std::vector<Detection>& candidates() const { return candidates_; }
 
-  // Returns true if the budget is used up, which ends the search.
+  // Returns true if the budget is spent, which ends the search.
   bool timed_out();
   // Returns true if timed_out() has returned true, or if more detector runs were needed than
   // allowed.

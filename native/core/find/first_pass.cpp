@@ -1,5 +1,5 @@
 // The first detection pass, which finds nearly every face. If the image is large or its faces are
-// small, finer searches follow, so that one found face does not hide others.
+// small, finer searches follow, so that a found face does not end the search for others.
 #include <algorithm>
 #include <cmath>
 #include <iterator>
@@ -18,7 +18,7 @@ namespace {
 // a finer search follows. With 9, 7 fewer of 146 people pasted into large images are found. With
 // 17, 11 more are found, but scanned pages take up to twice the time.
 constexpr float kSmallFaceSide = 13;
-constexpr float kMaxScaleStep = 2;  // maximum step of the scale
+constexpr float kMaxScaleStep = 2;  // maximum factor from one scale to the next
 constexpr int kMaxSide = 1600;      // maximum longer side of the searched image, pixels
 
 // Rotated faces are searched for next to upright ones only if the upright ones cover at most this
@@ -26,8 +26,8 @@ constexpr int kMaxSide = 1600;      // maximum longer side of the searched image
 // with a face of 8 %. With a limit of 0.1, most portraits would cost as much.
 constexpr float kMaxCoverage = 0.02f;
 
-// Searches the whole image. Many nets for small faces miss a face that fills the frame. If the
-// close detector is of the same family, its scores and boxes are comparable, and it searches too.
+// Searches the whole image. Many nets for small faces miss a face that fills the frame. A close
+// detector of the same family searches it too, because its scores and boxes are comparable.
 std::vector<Detection> detect_in_whole(Finder& finder, const View& whole, float min_score) {
   const Engine& engine = finder.engine();
   std::vector<Detection> found = finder.detect(engine.detector, whole, min_score);
@@ -76,8 +76,8 @@ std::vector<View> frames_of(const View& view, cv::Size frame) {
   return out;
 }
 
-// Searches the image at increasing scales, as long as each search finds faces that are small in the
-// frame.
+// Searches the image at increasing scales, as long as the previous search found a face that is
+// small in the frame.
 void search_finer(Finder& finder, float scale, float decoded, std::vector<FoundFace>& faces) {
   Image& image = finder.image();
   const Detector& detector = finder.engine().detector;

@@ -8,8 +8,8 @@
 
 namespace facematch {
 
-// Longer side in pixels above which one frame shows too little detail of the whole image. Hints are
-// then enlarged.
+// Longer side in pixels. In a larger image, one frame shows too little detail, so hints are
+// enlarged.
 constexpr int kLarge = 1400;
 inline bool is_large(const Image& image) {
   return std::max(image.width(), image.height()) > kLarge;
@@ -59,18 +59,18 @@ std::vector<Proposal> proposals_of(Finder& finder, const Detector& detector,
                                    const std::vector<FoundFace>& known = {},
                                    const View* pixels = nullptr);
 
-// Verifies the proposals that are not known yet and appends the faces. Next to a known or verified
-// face, faces with about the same roll may have unstable landmarks.
+// Verifies the proposals that are not known yet and appends the faces. A face with about the roll
+// of a known or verified face may have unstable landmarks.
 void verify_new(Finder& finder, const std::vector<Proposal>& proposals, FoundBy found_by,
                 std::vector<FoundFace>& faces);
 
-// A proposal that was found in a close-up, with unstable landmarks.
+// A proposal that was detected in a close-up, but with unstable landmarks.
 struct Unstable {
   Proposal proposal;
   FoundFace face;
 };
 
-// Appends the unstable faces whose roll is about that of a face in `faces`.
+// Appends the unstable faces that are not known yet and have about the roll of a face in `faces`.
 void append_beside(std::vector<Unstable> unstable, FoundBy found_by, std::vector<FoundFace>& faces);
 
 // A place where a face may be, and the view to crop it from.

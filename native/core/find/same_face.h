@@ -15,7 +15,7 @@ float off_centre(const FoundFace& face);
 // further apart.
 bool landmarks_coincide(const FoundFace& a, const FoundFace& b);
 
-// Returns true if most of the smaller of two boxes is inside the other one.
+// Returns true if more than half of the smaller box is inside the other box.
 bool overlap(const Box& a, const Box& b);
 
 // Keeps one of several detections of the same face: the one with the lowest `badness`, or the first

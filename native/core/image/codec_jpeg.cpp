@@ -196,8 +196,8 @@ void cmyk_to_bgr(const uint8_t* cmyk, uint8_t* bgr, int width) {
   }
 }
 
-// libjpeg-turbo before 3.0 crops a component to too few columns if it is enlarged by a finer
-// transform and by interpolation, like the colours of 4:1:0 at a reduced scale.
+// libjpeg-turbo before 3.0 crops a component to too few columns if both a larger inverse transform
+// and interpolation enlarge it, as for the colours of 4:1:0 at a reduced scale.
 bool is_enlarged_twice(const jpeg_decompress_struct& info, const jpeg_component_info& component) {
   const int times = component.DCT_scaled_size / info.min_DCT_scaled_size;
   return times > 1 && (component.h_samp_factor * times < info.max_h_samp_factor ||
@@ -218,11 +218,12 @@ bool has_all_scans(const jpeg_decompress_struct& info) {
   return true;
 }
 
-// Minimum longer side in pixels of a copy at 1/8. Smaller images are decoded at 1/4, which costs
-// hardly more and shows small faces in enough detail.
+// Minimum longer side in pixels of a copy at 1/8. If it would be smaller, the scale is 1/4, which
+// costs hardly more and shows small faces in enough detail.
 constexpr int kMinSideAtEighth = 750;
 
-// Returns the smallest of 1/8, 1/4, 1/2, 1 that leaves at least `wanted` pixels on the longer side.
+// Returns the smallest scale in eighths (1, 2, 4 or 8) that leaves at least `wanted` pixels on the
+// longer side; 8 if `wanted` is 0.
 unsigned scale_eighths(int longer, int wanted) {
   if (wanted <= 0) return 8;
   unsigned eighths = 8;

@@ -54,11 +54,11 @@ class JpegDecoder {
   JpegDecoder(const JpegDecoder&) = delete;
   JpegDecoder& operator=(const JpegDecoder&) = delete;
 
-  // Each step returns false when the image is damaged or the budget is used up; see failure().
+  // A step that fails returns false; failure() then returns the reason.
   bool read_header();
 
-  // Chooses the scale for a longer side of at least `min_side` pixels; reads all scans of a file
-  // with several.
+  // Chooses the scale for a longer side of at least `min_side` pixels; reads all scans of a
+  // multi-scan file.
   bool start(int min_side);
 
   // Skips columns; call it after start(). `left` and `width` are set to the columns that will be
@@ -90,7 +90,7 @@ class JpegDecoder {
   // Returns the API's value for an unsupported kind of JPEG, or nullptr.
   const char* unsupported_kind() const;
 
-  // Returns the reason why a step returned false.
+  // Returns the reason why a step returned false; throws it if the budget is spent.
   Error failure();
 
  private:

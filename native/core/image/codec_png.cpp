@@ -130,8 +130,8 @@ class Decoder {
   // Returns the type of the buffer that read_rows() needs.
   int buffer_type() const { return is_deep_ ? CV_16UC4 : CV_8UC4; }
 
-  // Returns the number of rows of that buffer. An interlaced image with transparency needs all rows
-  // at once; any other is read row by row, without a second copy of the whole image.
+  // Returns the number of rows of that buffer; 0 if none is needed. An interlaced image with
+  // transparency needs all rows at once; other images need no second copy.
   int buffered_rows() const {
     if (!has_alpha_ && !is_deep_) return 0;
     return passes_ == 1 ? 1 : height();
@@ -285,7 +285,7 @@ Bytes profile_of(std::span<const uint8_t> data, const Budget& budget) {
   return inflated(data.subspan(end + 2), budget);
 }
 
-// Maximum deviation from sRGB's gamma that libpng and Chromium treat as equal.
+// Maximum relative deviation from sRGB's gamma that libpng and Chromium treat as equal.
 constexpr double kSameGamma = 0.05;
 
 std::optional<ColourSpace> space_of_gamma(double gamma, std::span<const uint8_t> chromaticities) {
@@ -378,8 +378,8 @@ bool read_control(const Chunk& chunk, Frame& frame) {
 
 // Returns nothing if frames are missing or their chunks violate the specification. The first image
 // of the file is then shown (PNG specification, third edition, section 13.1). Throws Error if the
-// file is truncated, only a checksum is wrong, or the first frame is empty. Chromium and other
-// decoders then show a frame.
+// file is truncated, only a checksum is wrong, or the first frame is empty. In these three cases
+// Chromium and other decoders show a frame.
 std::optional<Frame> first_frame(std::span<const uint8_t> bytes, const Budget& budget) {
   Frame frame;
   Bytes header, others;

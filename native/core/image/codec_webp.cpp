@@ -57,7 +57,8 @@ class RiffChunks {
   RiffChunks(std::span<const uint8_t> bytes, size_t missing, const Budget& budget)
       : walk_(bytes, budget), missing_(missing) {}
 
-  // Returns false at the end. Throws Error if a chunk is longer than the rest of the file.
+  // Returns false at the end. Throws Error kImageDecodeFailed for an invalid length, and the error
+  // of Budget::stop().
   bool next(RiffChunk& chunk) {
     const auto rest = walk_.rest();
     if (rest.size() < RiffChunk::kHeader) {

@@ -64,8 +64,8 @@ Colours h273_colours(int primaries, int transfer);
 // if `allows_grey`.
 Colours read_icc_profile(std::span<const uint8_t> profile, bool allows_grey);
 
-// Returns the space if pixels must be converted from it because it is not near sRGB. Throws Error
-// kUnsupportedImageFormat.
+// Returns the space if pixels must be converted because it is not near sRGB. Throws Error
+// kUnsupportedImageFormat for unsupported colours.
 std::optional<ColourSpace> space_to_convert(Colours colours);
 
 // Converts pixels to sRGB.
@@ -74,7 +74,7 @@ class ToSrgb {
   // `max_value`: maximum stored value, 255 or 65535.
   ToSrgb(const ColourSpace& space, int max_value);
 
-  // Converts 8-bit BGR in place.
+  // Converts 8-bit BGR in place. Throws the error of Budget::stop().
   void convert(cv::Mat& bgr, const Budget& budget) const;
 
   // Converts a row of BGR or BGRA to 8 bits; `to` may begin where `from` does.

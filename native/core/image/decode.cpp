@@ -19,7 +19,7 @@ bool starts_with(std::span<const uint8_t> bytes, size_t at, std::string_view mag
 
 using std::string_view_literals::operator""sv;
 
-// The signature of a format: bytes at the start, and further bytes.
+// The signature of a format: bytes at the start, and further bytes `then` at offset `at`.
 struct Magic {
   std::string_view begin;
   const char* format;

@@ -23,12 +23,12 @@ struct DecodedImage : View {
 
 // Decodes a JPEG, PNG or WebP; detects the format from the content.
 //
-// `min_side`: minimum longer side of the decoded image, if the file has that many pixels. A larger
-// JPEG is then decoded at 1/2 or 1/4, a very large one at 1/8. 0 decodes in full.
+// `min_side`: minimum longer side of the decoded image in pixels, if the file has that many. A
+// larger JPEG is decoded at 1/2 or 1/4, a very large one at 1/8. 0 decodes in full.
 //
 // Throws Error: kUnsupportedImageFormat (also for unsupported colours or an unsupported kind of
 // JPEG), kImageDimensions (before any pixel is decoded), kImageDecodeFailed, kImageTooComplex (the
-// budget was used up), kInternalError (no memory), and Cancelled.
+// budget is spent), kInternalError (no memory), and Cancelled.
 DecodedImage decode(std::span<const uint8_t> bytes, const ImageLimits& limits, int min_side,
                     const Budget& budget = {});
 

@@ -7,8 +7,8 @@
 namespace facematch {
 
 // Reads the orientation (tag 0x0112 of IFD0, EXIF 2.32 section 4.6.4) from a TIFF block, with or
-// without the "Exif\0" and padding byte that JPEG puts before it. Returns 1..8; nothing if it is
-// missing, damaged or out of range. docs/research/images.md compares the results with other
+// without the "Exif\0" and padding byte that JPEG puts before it. Returns 1..8; nothing if the tag
+// is missing, damaged or out of range. docs/research/images.md compares the results with other
 // decoders.
 std::optional<int> exif_orientation(std::span<const uint8_t> block);
 

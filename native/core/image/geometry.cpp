@@ -100,7 +100,7 @@ Corners shown_by(const Similarity& crop, int size) {
 namespace {
 
 // Returns the part of the source that the crop covers, with a margin of `spare` + 1 pixels; empty
-// if the transform is not finite.
+// if the crop is outside the source or the transform is not finite.
 cv::Rect covered(const cv::Mat& source, const Similarity& transform, int size, int spare) {
   const auto [from, to] = shown_by(transform, size);
   // Converting NaN or infinity to int would be undefined behaviour.

@@ -21,7 +21,7 @@ struct Similarity {
   float degrees() const;                          // clockwise in the image
 };
 
-// Enlarges every pixel to a square of `factor` x `factor` pixels.
+// Returns the transform that enlarges every pixel to a square of `factor` x `factor` pixels.
 Similarity enlarged(float factor);
 
 // Returns the box of the face after `transform`: an upright box around its new centre, not the
@@ -50,8 +50,8 @@ Corners shown_by(const Similarity& crop, int size);
 enum class Outside { kBlack, kMean };
 
 // Warps `source` by `transform` into a size x size image. If `transform` shrinks by a factor of 2
-// or more, the source is averaged first, because bilinear sampling alone would alias. If
-// `transform` is not finite, the image is black.
+// or more, the source is averaged first, because bilinear sampling alone would alias. The image is
+// black if the crop is outside the source or `transform` is not finite.
 void warp(const cv::Mat& source, const Similarity& transform, int size, cv::Mat& out,
           Outside outside = Outside::kBlack);
 

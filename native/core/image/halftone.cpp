@@ -18,8 +18,8 @@ constexpr int kStep = kTile / 2;
 constexpr int kMinWaves = 8;
 constexpr int kMaxWaves = 44;
 
-// Minimum mean difference between pixels that are two apart, in grey levels, for a screen. It saves
-// the Fourier transform on ordinary faces.
+// Minimum mean difference in grey levels between pixels that are two apart. Ordinary faces have
+// less, and do not need the Fourier transform.
 constexpr double kMinContrast = 23;
 
 // Minima for a peak in the spectrum: amplitude of its wave in grey levels, ratio of its power to
@@ -36,8 +36,8 @@ constexpr double kMinOwnPeak = 0.1;
 constexpr int kPeak = 2;
 constexpr int kPeakArea = (2 * kPeak + 1) * (2 * kPeak + 1);
 
-// Standard deviation of the blur in pitches. It keeps a fiftieth of the screen's amplitude, and
-// three quarters of that of a wave as long as four dots.
+// Standard deviation of the blur in pitches. It keeps a fiftieth of the screen's amplitude, but
+// three quarters of the amplitude of a wave four pitches long.
 constexpr double kBlur = 0.45;
 
 // Rows and columns of the sample in which two tones are searched for.
@@ -48,13 +48,13 @@ constexpr int kSampleColumns = 128;
 constexpr int kMinToneDifference = 64;
 
 // Maximum number of pixels between the two tones, and minimum number of changes from one tone to
-// the other, as shares of the pixels of the rarer tone. None of 21,093 photos is mistaken for a
+// the other, as multiples of the rarer tone's pixels. None of 21,093 photos is mistaken for a
 // print (lfw-dev, web-dev, cfp-dev, ages-dev, rmfd-dev, origin-dev, london-dev, groups, animals and
 // landscapes).
 constexpr double kMaxBetween = 1.5;
 constexpr double kMinChanges = 0.5;
 
-// The dot's size is the length that this share of the runs of one tone does not exceed.
+// Share of the runs of one tone that are at most as long as a dot.
 constexpr double kShareOfDots = 0.2;
 constexpr int kMaxDot = 8;
 

@@ -29,7 +29,7 @@ constexpr float kAveraged = 2;
 // Margin of decoded parts: a box moves a little from pass to pass.
 constexpr float kSlack = 1.25f;
 
-// Maximum number of passes through the file for parts, after which all of it is decoded.
+// Maximum number of passes through the file for parts, after which the whole file is decoded.
 constexpr int kMaxPasses = 3;
 
 Box enlarged_by(const Box& box, float times) {

@@ -32,8 +32,8 @@ Box around_face(const Box& box);
 // image is read once. Not thread-safe. The bytes must outlive the object.
 //
 // whole() always returns the same pixels. Other views are cropped or shrunk from the finest copy
-// that was decoded before. That copy affects only the last bits of their pixels, not their place,
-// and they have at least the requested size.
+// decoded so far. Which copy this is affects only the last bits of a view's pixels, not its place.
+// Every view has at least the requested size.
 class Image {
  public:
   // Decodes with a longer side of at least `min_side` pixels, if the file has that many. Throws the
@@ -77,8 +77,8 @@ class Image {
 
   const Budget& budget() const { return budget_; }
 
-  // Returns true if the budget was used up before a finer copy was complete. The coarser copy is
-  // then used instead.
+  // Returns true if the budget was spent before a finer copy was complete. The coarser copy is then
+  // used instead.
   bool timed_out() const { return timed_out_; }
 
   // Milliseconds spent on decoding.

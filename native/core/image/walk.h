@@ -18,7 +18,7 @@ class Walk {
   // Returns the remaining bytes.
   std::span<const uint8_t> rest() const { return rest_; }
 
-  // Skips the next bytes, or all that remain. Returns false once the budget is used up; it does not
+  // Skips the next bytes, or all that remain. Returns false if the budget is spent; it does not
   // throw, because callbacks of C libraries call it.
   [[nodiscard]] bool pass(size_t count) {
     rest_ = rest_.subspan(std::min(count, rest_.size()));

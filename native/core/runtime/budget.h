@@ -19,10 +19,10 @@ class Budget {
   explicit Budget(double milliseconds, const std::atomic<uint8_t>* cancelled = nullptr)
       : start_(now()), end_(start_ + milliseconds), cancelled_(cancelled) {}
 
-  // Returns the CPU time since the budget was created with a limit, in milliseconds.
+  // Returns the CPU time in milliseconds since construction; without a limit, of the whole thread.
   double used_ms() const { return now() - start_; }
 
-  // Returns true if the time is used up or the call was cancelled.
+  // Returns true if the time limit is reached or the call was cancelled.
   bool spent() const {
     return cancelled() || (end_ < std::numeric_limits<double>::infinity() && now() >= end_);
   }

@@ -102,7 +102,7 @@ LinearSpec linear_of(const ManifestValue<Node>& value) {
   return {.file = value["file"], .scale = value["scale"], .bias = value["bias"]};
 }
 
-// Throws Error kInternalError for an unknown family.
+// Throws Error kInternalError for an unknown detector family, and what Node throws.
 template <typename Node>
 Pack pack_of(const std::string& directory, const ManifestValue<Node>& manifest) {
   const auto landmarks = manifest["landmarks"], embedder = manifest["embedder"];

@@ -59,7 +59,7 @@ void mix_rows(const cv::Mat& bgr, int first, std::span<const float> weights, std
 // Blue, green, red and an unused number: the width of a vector register.
 using Pixel = float __attribute__((vector_size(16)));
 
-// Also reads the float after the three.
+// Reads three floats and the one after them.
 Pixel pixel_at(const float* from) {
   Pixel pixel;
   std::memcpy(&pixel, from, sizeof pixel);
@@ -85,7 +85,8 @@ void mix_columns(std::span<const float> row, const Taps& taps, float scale, Pixe
   }
 }
 
-// Returns the values of a black pixel: blue, green, red. A grey image uses only the first one.
+// Returns the normalised values of a black pixel: blue, green, red. A grey image uses only the
+// first.
 std::array<float, 3> offsets_of(const Normalisation& normalisation) {
   std::array<float, 3> offsets;
   std::transform(normalisation.mean.begin(), normalisation.mean.end(), offsets.begin(),

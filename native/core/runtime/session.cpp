@@ -35,7 +35,7 @@ constexpr size_t kRank = 4;
 constexpr size_t kChannels = 1;
 constexpr size_t kHeight = 2;
 
-// Fixes the dynamic dimensions of an input (batch, height) to `shape`, except sides that must stay
+// Fixes an input's dynamic dimensions, such as the batch, to `shape`, except sides that must stay
 // dynamic. ONNX Runtime then computes everything that depends on them once, during loading. Returns
 // true if a dimension was fixed.
 bool fix_dynamic_dimensions(const ort::Session& session, size_t input,

@@ -52,7 +52,7 @@ struct DetectorFamily {
                  std::vector<Detection>& found);
 };
 
-// Throws Error kInternalError with a readable message if the name is unknown.
+// Returns the family. Throws Error kInternalError with a readable message if the name is unknown.
 const DetectorFamily& detector_family(const std::string& name);
 
 // Returns the number of a grid's cells along a side of the input. The last cell may extend beyond

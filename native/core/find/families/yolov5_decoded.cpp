@@ -1,5 +1,5 @@
-// YOLOv5-face that decodes its own boxes. The output, n x 16, has the manifest's number of boxes
-// for each cell of its strides, in pixels of the input: centre and sides of the box, objectness
+// YOLOv5-face that decodes its own boxes. The manifest defines the strides and the number of boxes
+// per cell. The output has 16 numbers per box, in pixels of the input: centre and sides, objectness
 // (0..1), five points, and the score of a face (0..1).
 #include "family.h"
 

@@ -25,7 +25,8 @@ class BytePRelu {
   };
 
   // The absolute values of the factors must be below 16. All must be multiples of 2^-b, for the
-  // maximum b <= 15 for which all fit in 15 bits. Throws std::invalid_argument otherwise.
+  // maximum b <= 15 for which all fit in 15 bits. Throws std::invalid_argument otherwise, and if
+  // `down` is empty.
   BytePRelu(uint8_t x_zero, float up, std::span<const float> down, uint8_t y_zero);
 
   size_t channels() const { return down_.size(); }
