@@ -1,4 +1,4 @@
-"""Client of the face-match service in a single file. Requires Python 3.9 or later, and no packages.
+"""Client of a facematch server in a single file. Requires Python 3.9 or later, and no packages.
 
     from facematch import FacematchClient
     client = FacematchClient("http://127.0.0.1:8080", "fm_…")
@@ -40,7 +40,7 @@ class FacematchError(Exception):
         "unexpected" (a response that is not facematch's, such as a proxy's page).
     status: the HTTP status; None if there was no response.
     problem: the body of the response (RFC 9457) as a dict; None with the three codes above.
-    retry_after: Retry-After in seconds; None if the response has none.
+    retry_after: Retry-After in seconds; None if it is missing or not a number.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class FacematchError(Exception):
 class FacematchClient:
     """Client of one server. Every method returns the response body as a dict, or raises FacematchError.
 
-    An image is bytes, or the path of a file. Fields that are None are omitted.
+    An image is bytes, or the path of a file; OSError is raised if it cannot be read. Fields that are None are omitted.
 
     timeout: maximum time in seconds to connect, and to wait for each part of the response.
     retries: maximum number of retries of a request.
@@ -228,5 +228,5 @@ def part(boundary: bytes, field: str, filename: str | None, data: bytes) -> byte
 
 
 def quoted(name: str) -> str:
-    """Escapes a name like browsers do, so that it cannot end the quoted string or the line."""
+    """Escapes a name as browsers do, so that it cannot end the quoted string or the line."""
     return name.replace('"', "%22").replace("\r", "%0D").replace("\n", "%0A")

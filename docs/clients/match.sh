@@ -34,7 +34,7 @@ path='' images=(-F "image1=@$(quoted "$1")")
 [ $# -eq 2 ] || path=/person
 for image in "${@:2}"; do images+=(-F "image2=@$(quoted "$image")"); done
 # A match changes nothing on the server, so curl retries up to three times within a minute: after a failed connection, a
-# timeout, a server error, or 429. curl reads the key from standard input, because every user of the machine can see
+# timeout, a server error, 408 or 429. curl reads the key from standard input, because every user of the machine can see
 # arguments.
 status=$(printf 'x-api-key: %s\n' "$FACEMATCH_KEY" |
   curl -sS -H @- -o "$body" -w '%{http_code}' --max-time 60 --retry 3 --retry-all-errors --retry-max-time 60 \

@@ -53,7 +53,7 @@ function effectiveSettings({ config, sources }: SettingsSurvey) {
   );
 }
 
-/** One line per setting: variable, value, source. */
+/** Returns one line per setting: variable, value, source. */
 function settingTable(settings: ReturnType<typeof effectiveSettings>): string {
   const rows = Object.entries(settings).map(([variable, { value, from }]) => {
     return [variable, printable(String(value)) || '-', from];

@@ -70,7 +70,7 @@ async function listening(child: ChildProcess, signal: AbortSignal): Promise<stri
     signal.throwIfAborted();
     signal.addEventListener('abort', () => reject(signal.reason));
     child.once('error', ({ message }) => reject(new Error(`The server could not be started: ${message}`)));
-    // Waits for `close` instead of `exit`, because all output has been read by then.
+    // Waits for `close` instead of `exit`, because `close` follows the last output.
     child.once('close', () => fail(`The server exited while starting (${endOf(child)}).`));
     for (const stream of [child.stdout, child.stderr]) {
       // Reads as long as the server runs, because a full pipe would block its log.

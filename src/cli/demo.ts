@@ -47,7 +47,7 @@ export function registerDemo(program: Command): void {
 async function demo(file1: string, file2: string, { open, json }: DemoOptions): Promise<void> {
   const { startDemoServer } = await import('./demo-server.ts');
 
-  // Checked before the server starts, so that a missing file fails at once.
+  // Reads the images before the server starts, so that a missing file fails at once.
   const images = { image1: await readImage(file1), image2: await readImage(file2) };
   const interruption = new AbortController();
   let interruptedBy: NodeJS.Signals | undefined;

@@ -33,7 +33,7 @@ export function describeMatch(
     `  image2      ${describeImage(response.image2, names.image2)}`,
     `  compared    ${count(response.pairs_compared, 'pair')} of faces, accuracy mode ${response.accuracy_mode}`,
     ...warnings,
-    `  time        ${elapsed_ms.toFixed(1)} ms; of the server: ${stages.join(' · ')}`,
+    `  time        ${elapsed_ms.toFixed(1)} ms; on the server: ${stages.join(' · ')}`,
     '',
   ].join('\n');
 }

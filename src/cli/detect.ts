@@ -126,7 +126,7 @@ and the exit code is 1.`,
 async function embed(files: string[], { out, ...options }: { out?: string }): Promise<void> {
   const { analyseFiles } = await import('./image-files.ts');
   const { base64 } = await import('../endpoints/embed.ts');
-  // Opened first, so that an existing file fails before any image is analysed.
+  // Opened first, so that the command rejects an existing file before it analyses an image.
   const target = out === undefined ? process.stdout : createWriteStream(out, { flags: 'wx', mode: 0o600 });
   if (out !== undefined) await once(target, 'open');
   const bar = files.length > 1 && out !== undefined ? await progressBar('images', files.length) : undefined;

@@ -44,12 +44,12 @@ function isFolder(path: Buffer): boolean {
 }
 
 /**
- * Returns the path of a file in the bytes of the file system. If no file has this name, searches for a file whose
- * name is not UTF-8, but decodes to this name: as Latin-1, or with replacement characters as in process.argv.
- * Throws an Error whose message is meant for the user if several files match.
+ * Returns the path of a file as the file system stores it. If no file has this name, searches for a file whose name
+ * is not UTF-8, but decodes to this name: as Latin-1, or with replacement characters as in process.argv. Returns
+ * `path` if no file matches. Throws an Error whose message is meant for the user if several match.
  */
 export function openable(path: string): string | Buffer {
-  // Only names with bytes beyond ASCII can differ.
+  // An ASCII name has the same bytes in every encoding.
   return /^[\0-\x7f]*$/.test(path) ? path : (find(path) ?? path);
 }
 
@@ -105,7 +105,7 @@ async function readStandardInput(): Promise<Uint8Array<ArrayBuffer>> {
 
 /**
  * Reads a photo. `-` is standard input, which is read once, even if it is named several times. Throws an
- * Error whose message is meant for the user; its cause is the file system's error.
+ * Error whose message is meant for the user; for a file, its cause is the file system's error.
  */
 export async function readImage(file: string): Promise<ImageFile> {
   if (file === standardInput) {

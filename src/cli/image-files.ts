@@ -48,7 +48,7 @@ export async function compareFiles<Body>(
     }
     for (const [index, filename] of files[field].entries()) {
       const read = await readImage(filename).catch((error: Error) => {
-        // A failed target does not stop the others.
+        // A target that cannot be read does not stop the others.
         if (rule.targets) return new Problem('missing_field', { detail: error.message });
         throw error;
       });
@@ -110,9 +110,9 @@ async function openPack(given: Partial<MatchOptions>) {
 }
 
 /**
- * Analyses the images in order on this thread. An error in one does not stop the others. Its `code` is an error
- * code of the API, or of the file system for a file that cannot be read. Throws an Error whose message is meant
- * for the user if the pack cannot be used.
+ * Analyses the images in order on this thread. An error in one image does not stop the others. `error.code` is an
+ * error code of the API or, if the image cannot be read, of the file system, or `unreadable`. Throws an Error whose
+ * message is meant for the user if the pack cannot be used.
  */
 export async function* analyseFiles(files: readonly string[], given: Partial<MatchOptions>) {
   const { model, options, analyse } = await openPack(given);

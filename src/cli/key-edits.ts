@@ -50,7 +50,7 @@ export function create(records: readonly KeyRecord[], settings: KeySettings, now
   return { records: [...records, record], record, key };
 }
 
-/** Revokes a key. A key that is already revoked stays unchanged. Throws an Error for an unknown key. */
+/** Revokes a key. A key that is already revoked stays unchanged. Throws like `find`. */
 export function revoke(records: readonly KeyRecord[], idOrName: string, now_ms: number) {
   const record = find(records, idOrName, now_ms);
   return statusOf(record, now_ms) === 'revoked'
@@ -60,7 +60,7 @@ export function revoke(records: readonly KeyRecord[], idOrName: string, now_ms: 
 
 /**
  * Creates a key with the settings of an old key, which is revoked `grace_ms` from now. If the old key had a
- * lifetime, the new key gets the same lifetime from now. Throws an Error if the key is unknown or not active.
+ * lifetime, the new key gets the same lifetime from now. Throws an Error if the key is not active, and like `find`.
  */
 export function rotate(records: readonly KeyRecord[], idOrName: string, now_ms: number, grace_ms: number) {
   const old = find(records, idOrName, now_ms);
@@ -82,7 +82,7 @@ export interface ScopeChange {
   remove: readonly Scope[];
 }
 
-/** Changes the scopes of a key. Throws an Error if the key is unknown or not active, or if no scope would be left. */
+/** Changes the scopes of a key. Throws an Error if it is not active or would have no scope left, and like `find`. */
 export function changeScopes(
   records: readonly KeyRecord[],
   idOrName: string,
@@ -131,7 +131,7 @@ const iso = (at_ms: number): string => new Date(at_ms).toISOString();
  * Replaces the records of the key file by those that `edit` returns, and returns the result of `edit`. If the
  * file does not exist, `edit` gets []. The new content is written to `<file>.lock`, which only one writer can
  * create, and renamed to the file; a symbolic link stays. Owner, group and mode are kept, so that a server of
- * another user can still read the file. Throws UnusableFile, and the errors of `edit`.
+ * another user can still read the file. Throws UnusableFile, and the errors of `edit` and of the file system.
  */
 export function editKeyFile<T extends { records: KeyRecord[] }>(
   file: string,
@@ -168,8 +168,8 @@ function moveInto(file: string, lock: string, target: string): void {
 }
 
 /**
- * Gives the new file the owner of the old file. Throws UnusableFile if this is not permitted, because the server
- * might not be able to read the new file.
+ * Gives the new file the owner and group of the old file. Throws UnusableFile if this is not permitted, because the
+ * server might not be able to read the new file.
  */
 function keepOwner(file: string, descriptor: number, old: Stats): void {
   const { uid, gid } = fstatSync(descriptor);

@@ -214,7 +214,7 @@ const columns = [
   'note',
 ] as const satisfies readonly (keyof ShownKey)[];
 
-/** Omits columns that no key uses. */
+/** Formats the keys as a table, without columns that no key uses. */
 function keyTable(rows: readonly ShownKey[]): string {
   if (rows.length === 0) return 'There are no keys.';
   const cells = rows.map((row) => columns.map((column) => String(row[column] ?? '')));

@@ -34,7 +34,7 @@ export function matchFlag(name: FlagName): Option {
   return rule.default === undefined ? option : option.default(rule.default);
 }
 
-/** Returns the options that were given as flags. */
+/** Returns the request options among the values of a command, given or by default. */
 export function givenOptions(values: object): Partial<MatchOptions> {
   const given: Record<string, unknown> = { ...values };
   return Object.fromEntries(

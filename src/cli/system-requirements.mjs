@@ -59,7 +59,7 @@ const otherSystems = {
 
 /**
  * Returns the first unmet requirement and its fix; undefined if all are met. Checks the operating system first,
- * because another Node version does not help on an unsupported one. `min`: minimum glibc.
+ * because no Node version helps on an unsupported system. `min`: minimum glibc.
  * @param {{ platform: string, arch: string, node: string, glibc: string | undefined, runtime?: string | undefined }} machine
  * @returns {{ fault: string, fix: string } | undefined}
  */

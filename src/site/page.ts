@@ -16,7 +16,7 @@ import { problemName } from './schemas.ts';
 interface Page {
   html: string;
   /**
-   * The Content-Security-Policy (level 3). It allows the page's own scripts, any style, and requests to this
+   * The Content-Security-Policy (level 3). It allows the page's own scripts, inline styles, and requests to this
    * server.
    */
   policy: string;
@@ -28,11 +28,11 @@ interface Page {
  */
 const withoutEval = 'globalThis.__zod_globalConfig = { jitless: true };';
 
-/** Attributes for screen readers and keyboard users that Scalar omits, by selector. */
+/** Attributes that the script sets on Scalar's elements for screen readers and keyboard users, by selector. */
 const attributes = {
   '.code-input-lite__editor': { 'aria-label': 'Name', 'aria-expanded': 'false' },
   'ul.endpoints': { tabindex: '0' },
-  // Each operation has a region with the same name.
+  // The regions of all operations would have the same name.
   '.response-card[role="region"]': { role: 'group' },
   // Scalar's placeholder for a secret looks like a key.
   'input[placeholder^="QUxM"]': { placeholder: 'your API key' },

@@ -79,7 +79,7 @@ const faultList = imageList(
     code: z.enum(imageErrorCodes).describe('Error code of the image'),
     ...z.object(faultMembers).omit({ limit_bytes: true }).partial().shape,
   },
-  'One for each image with an error, in the order of the form; absent if the request has only one such image',
+  'One for each image with an error, in the order of the form; absent if it would be one item without `index`',
 );
 
 /** Schemas of problem members, by name. */

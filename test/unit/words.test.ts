@@ -175,7 +175,7 @@ describe('describeMatch', () => {
       '  image1      a.jpg, 1920×1280 px, 2 faces of at least 9 px; compared: 181×215 px at (712, 233)',
       '  image2      b.jpg, 1920×1280 px, 1 face of at least 9 px; compared: 181×215 px at (712, 233)',
       '  compared    2 pairs of faces, accuracy mode balance',
-      '  time        25.6 ms; of the server: queue 0.0 · decode 3.1 · detect 8.0 · align 2.0 · embed 4.9 · total 18.0',
+      '  time        25.6 ms; on the server: queue 0.0 · decode 3.1 · detect 8.0 · align 2.0 · embed 4.9 · total 18.0',
       '',
     ]);
   });

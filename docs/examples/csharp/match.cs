@@ -1,5 +1,5 @@
 // Compares two files: mcs -r:System.Net.Http match.cs && mono match.exe one.jpg two.jpg.
-// Every part needs a file name; a part without one is a text field.
+// Every image needs a file name; a part without one is a text field.
 using System;
 using System.IO;
 using System.Net.Http;

@@ -10,7 +10,7 @@ import { cosine } from '../../scoring/similarity.ts';
 
 /** Results of a pack on the sample photos. */
 
-/** Boxes that the default pack finds in each photo, in pixels. The first is the woman who is in both photos. */
+/** Boxes that the default pack finds in each photo, in pixels. The first of each photo is the woman who is in both. */
 const people: readonly (readonly Box[])[] = [
   [
     { x: 1454, y: 222, width: 236, height: 213 },
@@ -29,10 +29,10 @@ type Box = Face['box'];
 export type Trial = Awaited<ReturnType<typeof tryPack>>;
 
 /**
- * Runs the pack on the sample photos. Returns `faces`: the number of faces in each photo; `overlap`: the mean over
- * people of the best intersection over union with a known box; `mated`: the cosine of the woman's mated pair,
- * undefined if she was not found; `non_mated`: the highest non-mated cosine; `live_scores`: of all faces, in
- * ascending order. Rejects with an Error if the pack does not load or run.
+ * Runs the pack on the sample photos. Returns `faces`: the number of faces in each photo; `overlap`: the mean, over
+ * the known boxes, of the best intersection over union with a found box; `mated`: the cosine of the woman's mated
+ * pair, undefined if she was not found in both; `non_mated`: the highest non-mated cosine, undefined without such
+ * pairs; `live_scores`: those of all faces, ascending. Rejects with an Error if the pack does not load or run.
  */
 export async function tryPack(directory: string, draft: Manifest) {
   loadPack(directory, draft);
@@ -86,12 +86,12 @@ export const preprocessings = {
 
 export type Preprocessing = keyof typeof preprocessings;
 
-/** Minimum gain in margin for which another preprocessing is suggested. */
+/** Gain in margin above which another preprocessing is suggested. */
 const minGain = 0.15;
 
 /**
- * Returns the name of an input scaling with which the embedder separates the people of the photos much better;
- * undefined if there is none.
+ * Returns the name of the input scaling with which the embedder separates the people of the photos best; undefined
+ * unless it gains more than `minGain`.
  */
 export async function betterPreprocessing(
   directory: string,
@@ -130,7 +130,7 @@ export async function tryAs(directory: string, draft: Manifest): Promise<Trial> 
 
 const timedRounds = 9;
 
-/** Returns each pack's median time of each stage in ms, on the first photo in mode balance, packs alternating. */
+/** Returns each pack's median time of each stage in ms, for the first photo in mode balance. Packs run alternately. */
 export function timePacks(packs: readonly { directory: string; draft: Manifest }[]): StageTimings[] {
   for (const { directory, draft } of packs) loadPack(directory, draft);
   const photo = readFileSync(samples[0]);

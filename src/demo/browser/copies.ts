@@ -7,11 +7,11 @@ import { bytesText } from './words.ts';
  */
 
 /**
- * The server applies the EXIF orientation of all three formats. All browsers do so for JPEG, but some do not for PNG
- * or WebP (Chromium ignores it in WebP). If this browser does not, the preview is redrawn.
+ * The server applies the EXIF orientation of JPEG, PNG and WebP. All browsers do so for JPEG, but some do not for PNG
+ * or WebP (Chromium ignores it in WebP). `previewOf` redraws a photo if this browser ignores its orientation.
  */
 
-/** Maximum side length of a preview in pixels. */
+/** Maximum side length of a redrawn preview in pixels. */
 const maxPixels = 2048;
 
 /** Images of 2 × 1 pixels with orientation 6. Their width is 1 if the browser applies the orientation. */
@@ -22,7 +22,7 @@ const probes = {
 type Format = keyof typeof probes;
 type Transform = [number, number, number, number, number, number];
 
-/** Canvas transform for each EXIF orientation that makes an image of size 1 × 1 upright. */
+/** Canvas transforms by EXIF orientation. Each makes an image of size 1 × 1 upright. */
 const turns: Readonly<Record<number, Transform>> = {
   2: [-1, 0, 0, 1, 1, 0],
   3: [-1, 0, 0, -1, 1, 1],
@@ -58,7 +58,7 @@ export async function previewOf(file: Blob): Promise<Blob> {
   }
 }
 
-/** Returns a preview for a list, which is empty until it has loaded. */
+/** Returns a preview for a list. The preview is empty until loaded. */
 export function previewImage(file: Blob): HTMLImageElement {
   const image = element('img', { alt: '' });
   // Shows a grey box instead of the browser's icon for a broken image.
@@ -94,7 +94,7 @@ async function turned(file: Blob, turn: Transform): Promise<Blob> {
 /**
  * Returns the EXIF orientation of a PNG or WebP; undefined if it has none. A PNG chunk (PNG, 3rd edition, sections
  * 5.3 and 11.3.4.5) has length, type, data and CRC, big-endian. A WebP chunk (RIFF) has type, length and data padded
- * to an even length, little-endian. Throws a RangeError for a truncated image.
+ * to an even length, little-endian. Throws a RangeError for a truncated header or EXIF chunk.
  */
 function orientationOf(bytes: DataView): { format: Format; orientation: number } | undefined {
   const isPng = word(bytes, 0) === '\x89PNG';
@@ -132,8 +132,7 @@ function word(bytes: DataView, at: number): string {
 }
 
 /**
- * Maximum side length of a photo that is scaled down here, in pixels. Faces keep more pixels than the models
- * use.
+ * Maximum side length of a photo that the page scales down, in pixels. Faces keep more pixels than the models use.
  */
 const maxSide = 4096;
 const quality = 0.92;

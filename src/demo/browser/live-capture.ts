@@ -72,8 +72,8 @@ function difference(a: Uint8ClampedArray, b: Uint8ClampedArray): number {
 }
 
 /**
- * Selects at most `max` frames: the first two, then frames at about equal distances in time and change of the image
- * together. This drops more frames where the head is still than where it moves.
+ * Selects at most `max` frames: the first two, then frames at about equal distances. Distance is elapsed time plus
+ * image change, so more frames are dropped where the head is still than where it moves.
  */
 export function select(frames: readonly Frame[], max: number): Blob[] {
   if (frames.length <= max) return frames.map(({ image }) => image);

@@ -57,7 +57,7 @@ byId('show-key').addEventListener('click', () => {
 byId('samples').hidden = !settings.samples;
 byId('try-samples').addEventListener('click', () => void compareSamples());
 void offerSamples();
-// On a phone the other cards are folded, so that the result fits the screen.
+// On a phone these cards are folded, so that the result fits the screen.
 const isWide = matchMedia('(width > 40rem)').matches;
 for (const card of document.querySelectorAll<HTMLDetailsElement>('details.folds')) card.open = isWide;
 void followFragment();
@@ -156,7 +156,7 @@ function succeedWithList(response: ManyResponse | DetectResponse): true {
 
 /**
  * Checks that there are photos and a key, and that the photos are within the limits. Otherwise shows the errors,
- * focuses the first control and returns false.
+ * focuses the first control with an error and returns false.
  */
 function isReady(): boolean {
   const { max_body_bytes, max_image_bytes } = settings.limits;

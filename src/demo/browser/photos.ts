@@ -151,7 +151,7 @@ export class PhotoSlot {
     for (const input of [this.#input, capture]) {
       input.addEventListener('change', () => {
         const [file] = input.files ?? [];
-        // In some browsers, cancelling the dialog empties the input. The photo is kept then.
+        // In some browsers, cancelling the dialog empties the input. The page keeps the photo.
         if (file !== undefined) void this.show(file);
         // With the same value, choosing a removed file again would fire no event.
         input.value = '';

@@ -61,7 +61,7 @@ function valuesOf({ fields }: Plan): [name: string, value: string | number | boo
   });
 }
 
-/** Returns file names by field; a field with several images gets a list. */
+/** Returns file names by field. `list`: true if the field accepts several images. */
 function groupsOf({ endpoint }: Plan, photos: Photos) {
   return [...new Set(photos.map(({ name }) => name))].map((name) => {
     const files = photos.flatMap(({ name: of, file }) => (of === name && file ? [file.name] : []));

@@ -9,7 +9,7 @@ const minAgreement_percent = optionRules.min_agreement_percent.default;
 
 export const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
-/** Replaces names of photos by those of the page: `image2[0]` becomes "photo 1 of person 2". */
+/** Replaces names of photos with those of the page: `image2[0]` becomes "photo 1 of person 2". */
 export const photoNames = (text: string) =>
   text.replaceAll(
     /\bimage([12])\[(\d+)\]/g,
@@ -43,7 +43,7 @@ export function plainText(text: string): string {
     .replaceAll(/\b[a-z]+(?:_[a-z0-9]+)+\b/g, (name) => name.replaceAll('_', ' '));
 }
 
-/** Formats a size: a whole number of MiB as "10 MiB", as for limits; any other size as "3.4 MB". */
+/** Formats a size: a whole number of MiB as "10 MiB"; any other size in MB, kB or bytes. */
 export function bytesText(bytes: number): string {
   const MiB = 1024 * 1024;
   if (bytes >= MiB && bytes % MiB === 0) return `${bytes / MiB} MiB`;
