@@ -33,7 +33,7 @@ export interface ContradictedRate extends CalibrationCheck {
   more_people: number;
 }
 
-/** Returns the percents of a check: 90 (1 in 1,000,000) only if there are enough people. */
+/** Returns the percents to check. Includes 90 (1 in 1,000,000) only if there are enough people. */
 export function checkedPercents(sets: readonly PeopleSet[]): number[] {
   const all = [40, 50, 60, 70, 80, 90];
   return floorOf(pairsWithinGroups(sets)) > promisedRate(90) * 1.01 ? all.slice(0, -1) : all;
@@ -116,7 +116,7 @@ export function contradictedRates(check: readonly CalibrationCheck[], floor: num
 }
 
 /**
- * Returns how many more people a group needs: enough to measure the rate by itself, and at least its current number.
+ * Returns the number of people that a group lacks: enough to measure the rate alone, and at least its current number.
  */
 function morePeople({ stated_fmr, people }: CalibrationCheck): number {
   return Math.max(people, minPeople(stated_fmr) - people);
@@ -251,7 +251,7 @@ type VisitPair = (first: number, second: number, folds: number, score: number, r
 
 type NonMated = ReturnType<typeof nonMatedOf>;
 
-/** Returns `each`, which visits all non-mated pairs of images and returns the number of omitted pairs. */
+/** The returned `each` visits all non-mated pairs that are not omitted, and returns the number of omitted pairs. */
 function nonMatedOf(
   images: readonly LabelledImage[],
   cohorts: HeldOutCohorts | undefined,

@@ -17,9 +17,9 @@ export default function work(task: NearestTask | ScoresTask): Int32Array | Float
 const block = 8;
 
 /**
- * Returns a row of cohort scores for each face: one for each fold, from the cohort without that fold and the face's
- * own. The cosine with a centre is the sum of the cosines with its faces, divided by the length of the sum of these
- * faces. So each face is compared once with all others, instead of with every cohort.
+ * Returns a row of cohort scores for each face: one per fold, from the cohort without that fold and the face's own.
+ * The cosine with a centre is the sum of the cosines with the centre's faces, divided by the length of their sum.
+ * So each face is compared once with each row, instead of once with each centre of each cohort.
  */
 function scoresOf({ vectors, dimensions, plans, lengths, faces, own }: ScoresTask): Float32Array {
   const rows = rowsOf(vectors, dimensions);
@@ -43,7 +43,7 @@ function scoresOf({ vectors, dimensions, plans, lengths, faces, own }: ScoresTas
   return scores;
 }
 
-/** Writes the cosine of a face with each centre into `sums`, given its cosines with all faces. */
+/** Writes the cosine of a face with each centre into `sums`, given the face's cosines with all rows. */
 function sumsOf(cosines: Float32Array, members: Int32Array, lengths: Float32Array, sums: Float32Array) {
   for (let centre = 0, at = 0; centre < lengths.length; centre++) {
     let sum = 0;

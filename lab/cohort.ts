@@ -41,7 +41,7 @@ export function seedsOf<T extends LabelledEmbedding>(images: readonly T[]): { fa
   return { faces, seeds };
 }
 
-/** Searches the nearest faces of `seeds`. For each face, `vectors` has a row, and `people` the number of its person. */
+/** Input of `nearestFaces`. For each face, `vectors` has a row, and `people` the number of its person. */
 export interface NearestTask {
   vectors: Float32Array;
   dimensions: number;
@@ -53,9 +53,9 @@ export interface ScoresTask {
   /** One row for each face from which centres are made. */
   vectors: Float32Array;
   dimensions: number;
-  /** Indexed by foldPair: the centres without these two folds, as `peopleOfCentre` face indices each. */
+  /** Indexed by foldPair: `peopleOfCentre` face indices per centre, without faces of these two folds. */
   plans: readonly Int32Array[];
-  /** Length of the sum of the faces of each centre of each plan. */
+  /** Length of each centre's sum of faces, for each plan. */
   lengths: readonly Float32Array[];
   /** The faces to score. `own` has the fold of each face's person. */
   faces: Float32Array;
@@ -63,8 +63,8 @@ export interface ScoresTask {
 }
 
 /**
- * Returns a row of `candidates` indices for each seed: the nearest face of each other person, nearest first. Fills
- * the row with -1 if there are fewer.
+ * Returns a row of `candidates` indices for each seed: the nearest face of each other person with a cosine of at most
+ * `samePerson`, nearest first. Fills the row with -1 if there are fewer.
  */
 export function nearestFaces({ vectors, dimensions, people, seeds }: NearestTask): Int32Array {
   const rows = rowsOf(vectors, dimensions);
@@ -125,7 +125,7 @@ export function rowsOf<T extends Float32Array | Int32Array>(values: T, length: n
 }
 
 /**
- * Returns the stored form: one row of signed bytes per centre. Only cosines are used, so each row has its own scale.
+ * Returns the bytes to store: one row per centre. Each row has its own scale, because only cosines are computed.
  */
 export function quantise(centres: readonly Float32Array[]): Int8Array {
   const dimensions = centres[0]?.length ?? 0;
@@ -139,8 +139,8 @@ export function quantise(centres: readonly Float32Array[]): Int8Array {
 }
 
 /**
- * Returns the mean of the `highest` greatest numbers, like native/core/embed/embedding_scores.cpp. Reorders the
- * array.
+ * Returns the mean of the greatest numbers (at most `highest`), like native/core/embed/embedding_scores.cpp; 0 for an
+ * empty array. Reorders the array.
  */
 export function meanOfHighest(numbers: Float32Array): number {
   const count = Math.min(highest, numbers.length);

@@ -8,7 +8,7 @@ import { type FoundPeople, foldOf, type Grouping, groupingText } from './people.
 
 /**
  * Differential performance: how error rates vary between groups of people (ISO/IEC 19795-10). Non-mated pairs
- * consist of two people of the same group (within-group), who look more similar than people of different groups.
+ * are within-group, because people of the same group look more similar than people of different groups.
  */
 
 export interface Rate {
@@ -68,7 +68,7 @@ export function differentialOf(people: FoundPeople, groupings: readonly Grouping
 
 const byNumber = new Intl.Collator('en', { numeric: true });
 
-/** Returns the labels of a grouping, sorted by number: "age 3-9" comes before "age 10-19". */
+/** Returns the labels of a grouping, in numeric order: "age 3-9" comes before "age 10-19". */
 function labelsAt({ allImages }: FoundPeople, column: number): string[] {
   return [...new Set(allImages.map(({ labels }) => labels[column]!))].sort(byNumber.compare);
 }
@@ -105,7 +105,7 @@ function figuresOf(
     for (const { threshold, matches } of rates) {
       matches.add(score >= threshold, numbers[first]!, numbers[second]!);
     }
-    // Ignores sampled pairs, because the sample determines which ones are included.
+    // Omits sampled pairs from the worst pairs, which would depend on the sample.
     if (!sampled) seen.add(false, images[first]!.file, images[second]!.file, score, cosine);
   });
   eachMated(faces, (first, second, cosine) => {
@@ -133,11 +133,11 @@ function rateOf({ rate, interval, trials, effect }: PersonRate | PairRate): Rate
   return { rate, interval, trials, design_effect: effect };
 }
 
-/** Groups with fewer expected errors, at the rate of all compared groups together, are not compared. */
+/** Minimum expected number of errors of a compared group, at the pooled rate of all compared groups. */
 const minExpectedErrors = 30;
 
 /**
- * Returns one entry for each measure with at least two comparable groups. `percent` is undefined for failure to
+ * Returns an entry per measure and percent with at least two comparable groups. `percent` is undefined for failure to
  * acquire, which does not depend on the threshold.
  */
 function worstOverBest(groups: readonly GroupFigures[], percents: readonly number[]) {
@@ -153,8 +153,8 @@ function worstOverBest(groups: readonly GroupFigures[], percents: readonly numbe
 }
 
 /**
- * Returns the ratio of the highest rate to the lowest, which is Infinity if the lowest is 0. Returns undefined if
- * fewer than two groups can be compared. `if_equal` is the 95th percentile of this ratio in samples of the same size
+ * Compares the highest rate with the lowest. `ratio` is Infinity if the lowest is 0. Returns undefined if fewer than
+ * two groups can be compared. `if_equal` is the 95th percentile of this ratio in samples of the same size
  * from groups with equal rates. A lower `ratio` is no evidence of a difference.
  */
 export function highestOverLowest(rates: readonly (Rate & { group: string })[]) {
@@ -174,7 +174,7 @@ const pooledRate = (rates: readonly Rate[]) => {
   return rates.reduce((sum, { rate, trials }) => sum + (trials > 0 ? rate * trials : 0), 0) / trials;
 };
 
-/** Keeps groups with enough expected errors. Repeats, because removing a group changes the common rate. */
+/** Keeps groups with enough expected errors. Repeats, because removing a group changes the pooled rate. */
 function shownOf<T extends Rate>(rates: readonly T[]): T[] {
   const pooled = pooledRate(rates);
   const shown = rates.filter(({ trials }) => pooled * trials >= minExpectedErrors);
@@ -185,8 +185,8 @@ function shownOf<T extends Rate>(rates: readonly T[]): T[] {
 const samples = 4000;
 
 /**
- * Simulates groups that all have the common rate. The logarithm of a group's measured rate is approximately normal,
- * with a variance that follows from its number of independent trials.
+ * Simulates groups that all have the pooled rate. The logarithm of a group's measured rate is approximately normal,
+ * with a variance that follows from the group's number of independent trials.
  */
 function ratioIfEqual(rates: readonly Rate[]): number {
   const pooled = pooledRate(rates);
@@ -201,7 +201,7 @@ function ratioIfEqual(rates: readonly Rate[]): number {
   return ratios[Math.floor(0.95 * samples)]!;
 }
 
-/** Returns standard normal numbers (Box–Muller) from a fixed seed, so that results are reproducible. */
+/** Returns a generator of standard normal numbers (Box–Muller). Its seed is fixed, so that results are reproducible. */
 function normals(): () => number {
   let state = 1;
   const uniform = () => {

@@ -41,7 +41,7 @@ export async function hashOf(path: string): Promise<string | undefined> {
 }
 
 /**
- * Downloads the missing part of a file, verifies it, and resolves to its path. The next call resumes an interrupted
+ * Downloads the missing part of a file, verifies the file, and resolves to its path. The next call resumes an interrupted
  * download. Rejects with an Error whose message is meant for the user.
  */
 export async function download(file: Download, folder: string): Promise<string> {
@@ -93,9 +93,9 @@ function isAlive(pid: number): boolean {
 const stalled_ms = 60_000;
 
 /**
- * Appends the missing part to `part`. If the file has the wrong length or hash, discards it and resolves to an error
- * message. Rejects, and keeps the existing part, if the connection fails, or if the response is an error or another
- * document, such as the login page of a network.
+ * Appends the missing bytes to `part`. If the file has a wrong length or hash, discards it and resolves to an error
+ * message. Rejects, and keeps the existing part, if the connection fails, if the response is an error, or if its
+ * length shows that it is another document, such as the login page of a network.
  */
 async function fetchInto(part: string, file: Download): Promise<string | undefined> {
   const { url, bytes, sha256 } = file;
@@ -103,7 +103,7 @@ async function fetchInto(part: string, file: Download): Promise<string | undefin
   if (have < bytes) {
     const dispatcher = newDispatcher();
     let target = openSync(part, 'a');
-    // Stores the whole file if the server sends it instead of the rest. It replaces `part` if it is longer.
+    // Stores the whole file if the server sends it instead of the rest. Replaces `part` if it has more bytes.
     const fresh = `${part}.whole`;
     rmSync(fresh, { force: true });
     const bar = await progressBar(`Bytes of ${basename(url)}`, bytes);
@@ -122,7 +122,7 @@ async function fetchInto(part: string, file: Download): Promise<string | undefin
       if (response.status === 416) return discard(`${url} has fewer than ${have + 1} bytes.`);
       if (!response.ok || response.body === null)
         throw new Error(`${url} responded with status ${response.status}.`);
-      // The server may not support ranges.
+      // A server without support for ranges sends the whole file.
       const isWhole = response.status !== 206 && have > 0;
       if (isWhole) have = 0;
       const fault = otherLength(response, have, file);
@@ -180,7 +180,7 @@ function newDispatcher(): Dispatcher {
   const timeouts = { headersTimeout: stalled_ms, bodyTimeout: stalled_ms };
   const through = proxies();
   if (through === undefined) return new Agent(timeouts);
-  // Hides undici's warning that this class is experimental.
+  // Hides undici's warning that EnvHttpProxyAgent is experimental.
   const { emitWarning } = process;
   process.emitWarning = () => {};
   try {

@@ -21,7 +21,7 @@ export async function embedImages(
   return new Map(names.map((name, i) => [name, images[i]!]));
 }
 
-/** Runs tasks on `count` worker threads, with a progress bar. Rejects if a thread cannot start. */
+/** Runs tasks on `count` worker threads, with a progress bar. Rejects if a task fails or a thread cannot start. */
 export function runTasks<Task, Result>(
   title: string,
   filename: URL,
@@ -35,8 +35,8 @@ export function runTasks<Task, Result>(
       maxThreads: count,
       ...threadOptions,
     });
-    // The listener stays while the pool is destroyed. piscina then emits an error for each late result, which would
-    // end the process if it were unhandled.
+    // Listens until the pool is destroyed. piscina emits an error for each late result, and an unhandled error would
+    // end the process.
     const failed = new Promise<never>((_, reject) => pool.on('error', reject));
     const results = tasks.map(async (task) => {
       const result = await pool.run(task);

@@ -168,7 +168,7 @@ function judge(
 export interface Results {
   pack: { name: string; version: string };
   evaluations: readonly Evaluation[];
-  /** Empty if there is only one set. */
+  /** Empty for fewer than two sets. */
   shared_thresholds: readonly SharedThreshold[];
   people: readonly PeopleEvaluation[];
   photos?: readonly {
@@ -184,7 +184,7 @@ export type SharedThreshold = ReturnType<typeof sharedThresholds>[number];
 
 /**
  * Returns the rates of all sets at the same thresholds: those of the pack's percents, then those chosen on each set.
- * Returns them for the normalised similarity and then for the cosine; empty for a single set.
+ * Returns them for the normalised similarity and then for the cosine; empty for fewer than two sets.
  */
 export function sharedThresholds(evaluations: readonly Evaluation[]) {
   if (evaluations.length < 2) return [];

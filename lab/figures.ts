@@ -52,7 +52,7 @@ interface Judged {
   not_compared: number;
   /** Number of other pairs with an image without a face. */
   not_acquired: PairCounts;
-  /** Lists the readable images: whether each has no face, and the number of its person. */
+  /** For each readable image: whether it has no face, and the number of its person. */
   acquisitions: readonly { failed: boolean; person: number }[];
   /** Non-mated pairs that were omitted: copies, or one person under two names. */
   too_alike: readonly AlikePair[];
@@ -144,7 +144,7 @@ export interface ThresholdPoint extends Observed {
 export const targetRates = [1e-2, 1e-3, 1e-4];
 export const percents = [50, 60, 70];
 
-/** Returns the threshold of fnmrAtFmr for each false match rate that this set has enough non-mated pairs to show. */
+/** Returns the threshold and error rates for each target rate that this set has enough non-mated pairs to show. */
 export function ratePoints(
   pairs: readonly Compared[],
   calibration: Calibration | undefined,

@@ -41,7 +41,7 @@ export class FoldCounts {
   }
 }
 
-/** The bins of single persons are this many times as wide, because the design effect changes slowly. */
+/** PersonCounts has bins that are this many times as wide, because the design effect changes slowly. */
 const coarse = 100;
 const coarseBins = bins / coarse;
 
@@ -127,9 +127,9 @@ const minExpectedPairs = 10;
  * group with too few people to measure the rate follows the steps of the largest group.
  *
  * Below 1 in 10,000, or the lowest rate that the largest group can measure, the table continues as a generalised
- * Pareto tail (Pickands, Balkema and de Haan). It is fitted to the excesses of all groups that can measure that rate,
- * by probability-weighted moments (Hosking and Wallis 1987). It is never below the bound of all groups together. Its
- * shape is at least 0 (an exponential tail), so that every score has a rate above 0.
+ * Pareto tail (Pickands, Balkema and de Haan). It is fitted to the excesses of all groups that can measure the rate
+ * where it starts, by probability-weighted moments (Hosking and Wallis 1987). It is never below the bound of all groups
+ * together, where they can measure a rate. Its shape is at least 0 (an exponential tail), so no score has the rate 0.
  */
 export function fmrTable(scores: readonly NonMatedScores[]): CalibrationPoint[] {
   const groups = scores.map(counted);

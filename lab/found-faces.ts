@@ -35,7 +35,7 @@ interface FoundSets {
 
 export interface FoundFaces {
   modes: FoundSets[];
-  /** False faces of both modes. */
+  /** Faces detected in images without people, in both modes. */
   others: Example[];
 }
 

@@ -102,7 +102,7 @@ export async function makeCohorts(
   };
 }
 
-/** Cohort scores of faces. The centres of a score include neither the face's own fold nor one other fold. */
+/** Cohort scores of faces, each from the centres without the fold of the face's person and one other fold. */
 export class HeldOutCohorts {
   readonly #scores: ReadonlyMap<Float32Array, Float32Array>;
 
@@ -111,7 +111,7 @@ export class HeldOutCohorts {
     this.#scores = new Map(embeddings.map((embedding, row) => [embedding, scores[row]!]));
   }
 
-  /** Returns the cohort score of a face without its own person's fold and the fold `other`. */
+  /** Returns a cohort score from the centres without the fold `other`. Throws an Error for a face without scores. */
   score(embedding: Float32Array, other: number): number {
     const scores = this.#scores.get(embedding);
     if (scores === undefined) throw new Error('No cohort score was computed for this face');

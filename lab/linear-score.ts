@@ -36,7 +36,7 @@ export function fitLinear(high: readonly Example[], low: readonly Example[]): Li
   const examples = [...high, ...low];
   const dimensions = examples[0]!.embedding.length;
   const weightOf = (i: number) => (i < high.length ? 0.5 / high.length : 0.5 / low.length) * examples.length;
-  // The inverse of the upper bound of the curvature: 1/4 of the weighted squared norms, plus the ridge. An embedding
+  // The inverse of a bound on the curvature: a quarter of the weighted squared norms, plus the ridge. An embedding
   // with its bias term has the squared norm 2.
   const rate = 1 / (0.25 * 2 * examples.length + ridge);
   let weights = new Float64Array(dimensions + 1);

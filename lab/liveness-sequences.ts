@@ -148,7 +148,7 @@ export function keyPhotos(
 }
 
 /**
- * Frame-to-frame noise of a face that is held still, measured on the live sequences of NUAA. The pose is in degrees,
+ * Frame-to-frame noise of a face that does not move, measured on the live sequences of NUAA. The pose is in degrees,
  * and the box and the landmarks are in face widths. With the noise of the embedding, two frames of one photo have a
  * cosine of 0.99, like the most similar still frames.
  */
@@ -202,11 +202,11 @@ function between(first: Frame, second: Frame, share: number): View {
   };
 }
 
-/** Shares of a step in successive frames, to the pose and back. Two steps fill the 16 frames of a request. */
+/** Shares of a step's rotation in its seven frames, to the pose and back. Two frontal frames come before the steps. */
 const shares = [1 / 3, 2 / 3, 1, 1, 2 / 3, 1 / 3, 0];
 
 /**
- * Returns 16 frames of a head that turns from the frontal photo to each turned photo and back. Pose and stretch are
+ * Returns the frames, 16 for two steps, of a head that turns from the frontal photo to each turned photo and back. Pose and stretch are
  * interpolated, and each frame has the embedding of the nearer photo. So the frames do not test the continuity of a
  * real movement.
  */

@@ -95,8 +95,8 @@ export interface Scored {
 }
 
 /**
- * Returns the threshold with the highest number of correct decisions, where a pair matches if score >= threshold.
- * The threshold is the midpoint of two neighbouring scores, as in the LFW protocol.
+ * Returns the threshold with the highest number of correct decisions, where a pair matches if score >= threshold: the
+ * midpoint of two neighbouring scores, as in the LFW protocol, the lowest score, or Infinity, where no pair matches.
  */
 export function bestThreshold(pairs: readonly Scored[]): number {
   const sorted = [...pairs].sort((a, b) => b.score - a.score);
@@ -112,7 +112,7 @@ export function bestThreshold(pairs: readonly Scored[]): number {
 }
 
 /**
- * Returns the share of correct decisions at the best threshold. If the pairs have folds, cross-validates: each fold
+ * Returns the share of correct decisions (`mean`) at the best threshold. If the pairs have folds, cross-validates: each fold
  * uses the best threshold of the other folds, and `deviation` is the standard deviation over folds.
  */
 export function accuracy(pairs: readonly Scored[]) {
@@ -135,7 +135,7 @@ export function accuracy(pairs: readonly Scored[]) {
 
 /**
  * Returns the minimum false non-match rate for a false match rate of at most `fmr`. `threshold` is the lowest mated
- * score that matches. At most floor(fmr * n) of n non-mated pairs match.
+ * score that matches, or Infinity. At most floor(fmr * n) of n non-mated pairs match.
  */
 export function fnmrAtFmr(pairs: readonly Scored[], fmr: number): { fnmr: number; threshold: number } {
   const scoresOf = (wanted: boolean) =>
@@ -190,8 +190,8 @@ abstract class PeopleRate {
 }
 
 /**
- * Returns the weighted mean of a design effect observed in `seen` people or pairs and `unseen`, the assumed effect
- * without observations. A few errors say little about clustering. `weight` is the weight of `unseen`, in people or
+ * Returns the weighted mean of two design effects, at least 1: `observed` in `seen` people or pairs, and `unseen`,
+ * which is assumed without observations. A few errors say little about clustering. `weight` is the weight of `unseen`, in people or
  * pairs. Simulations confirm the coverage of the intervals with these weights (docs/research/error-rates.md).
  */
 function blended(observed: number, seen: number, unseen: number, weight: number): number {
@@ -245,7 +245,7 @@ class Pairs {
 export const pairsOf = (people: number): number => (people * (people - 1)) / 2;
 
 /**
- * Assumed squared coefficient of variation of the false match rates of single persons, without observations. With
+ * Squared coefficient of variation of the false match rates of single persons, assumed without observations. With
  * it, intervals have the stated coverage in simulations where people account for 40 % of the variance of scores.
  */
 const variation = 10;

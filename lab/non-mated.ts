@@ -29,7 +29,7 @@ export type IsOnePerson = (first: LabelledImage, second: LabelledImage, cosine: 
 interface NonMatedOptions {
   /** Pairs with a higher cosine count as one person; Infinity disables the check. */
   samePersonAbove: number | IsOnePerson;
-  /** Approximate maximum number of pairs to visit. Each image occurs equally often. */
+  /** Approximate maximum number of pairs to visit. A sample contains each image equally often. */
   maxPairs?: number;
 }
 
@@ -72,7 +72,7 @@ export function eachNonMated(group: NumberedPeople, options: NonMatedOptions, vi
   return omitted;
 }
 
-/** Visits each pair of images of one person. */
+/** Visits each pair of images of the same person. */
 export function eachMated({ images, numbers, people }: NumberedPeople, visit: Visit): void {
   const own: number[][] = people.map(() => []);
   for (const [image, number] of numbers.entries()) {
@@ -103,7 +103,7 @@ const copyAbove = 0.99;
 /**
  * Returns the limit for the cosines of this many non-mated pairs, at most `copyAbove`. The distribution of the
  * highest cosines is approximately exponential. Its scale is estimated from the cosines at rank rankOf(pairs)
- * and at a third of it, so up to a third of these pairs may show one person. `highest` is sorted, highest first.
+ * and at a third of that rank, so up to a third of these pairs may show one person. `highest` is sorted, highest first.
  */
 export function reachOf(highest: ArrayLike<number>, pairs: number): number {
   const last = rankOf(pairs);

@@ -8,7 +8,7 @@ export function percentText(share: number): string {
   return Number.isNaN(share) ? '–' : `${(share * 100).toFixed(2)} %`;
 }
 
-/** Formats a share as a percentage, with two significant digits if it is small. */
+/** Formats a share as a percentage, with two significant digits if it is below 0.1 %. */
 export function smallPercentText(share: number): string {
   return share > 0 && share < 1e-3 ? `${Number((share * 100).toPrecision(2))} %` : percentText(share);
 }
@@ -55,7 +55,7 @@ export const cohortText: Readonly<Record<CohortUse, string>> = {
   none: 'none, so the normalised similarity is the cosine',
 };
 
-/** Formats JSON with each list of numbers or plain names on one line, because there are thousands. */
+/** Formats JSON with each list of numbers or plain names on one line, because results have thousands of numbers. */
 export function jsonText(value: object): string {
   const list = /\[\n\s+(?:(?:-?\d[\d.e+-]*|null|"\w+")(?:,\n\s+)?)+\n\s+\]/g;
   return JSON.stringify(value, null, 2).replace(list, (found) =>

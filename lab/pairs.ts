@@ -43,7 +43,7 @@ const truth = new Map(Object.entries({ '1': true, true: true, '0': false, false:
 
 /**
  * Reads a list of pairs. The columns are `image1`, `image2`, `same` (1, 0, true or false in any case) and optionally
- * `fold`, in any order. Throws an Error that names the file and any wrong line.
+ * `fold`, in any order. Throws an Error that names the file and the first wrong line.
  */
 export function readPairs(file: string): LabelledPair[] {
   const { columns, rows } = readTable(file);
@@ -122,7 +122,7 @@ export interface WorstPair {
   confidence_percent: number | undefined;
 }
 
-/** Maximum number of mated, and of non-mated pairs to keep. */
+/** Maximum number of mated pairs, and of non-mated pairs, to keep. */
 const maxShown = 60;
 
 /** Returns the mated pairs with the lowest scores, and the non-mated pairs with the highest. */

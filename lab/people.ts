@@ -74,8 +74,8 @@ export function imagesBelow(folder: string): string[] {
 /**
  * Reads the labelled people of a set.
  *
- * Without a list, each subfolder contains the images of one person. Without subfolders, each image shows a different
- * person.
+ * Without a list, each subfolder contains the images of one person; images outside subfolders are skipped. Without
+ * subfolders, each image shows a different person.
  *
  * A list `people.tsv` in the folder or next to it restricts the set to the listed images. It is tab-separated, with a
  * header line and the columns `image`, optionally `person`, and labels such as `age`. An image with an empty `person`
@@ -174,7 +174,7 @@ function labelsOf(columns: readonly string[]): string[] {
 
 /**
  * Returns a function that finds a listed image. It returns the path within the folder, or undefined for an image
- * outside the folder. It throws an Error that names the line.
+ * outside the folder. It throws an Error that names the line of a missing or repeated image.
  */
 function finder(folder: string, list: string, files: readonly string[], missing: 'rejected' | 'kept') {
   const known = new Set(files);

@@ -46,7 +46,7 @@ export function statedShifts(measured: readonly number[], table: Calibration): n
 const minPeople = 100;
 /** The shift is the largest of those measured at these rates, which belong to 50, 60 and 70 percent. */
 const rates = [1e-2, 1e-3, 1e-4];
-/** Minimum number of pairs that reach a similarity, to measure the shift at its rate. */
+/** A shift is measured at a rate only if at least this many pairs reach the rate's similarity. */
 const minPairs = 20;
 
 /** A person with the means of their first photos. */
@@ -168,7 +168,7 @@ export function fitShifts(groups: readonly PhotoGroup[], cohorts: HeldOutCohorts
   });
 }
 
-/** Returns the increase of the similarity that a share of the pairs reaches; empty if too few pairs reach it. */
+/** Returns how much higher the similarity at `rate` is with means; empty if too few pairs reach it. */
 function shiftAt(rate: number, means: Float64Array, single: Float64Array): number[] {
   if (rate * totalOf(means) < minPairs) return [];
   return [scoreAt(means, rate) - scoreAt(single, rate)];

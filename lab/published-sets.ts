@@ -17,13 +17,13 @@ export const lfw = {
     bytes: 180_566_744,
     sha256: '055f7d9c632d7370e6fb4afc7468d40f970c34a80d4c6f50ffec63f5a8d536c0',
   },
-  /** Matches the first two images of each person in the archive. The groups are the person and the file name. */
+  /** Matches the first two images of each person in the archive. Captures the person and the file name. */
   image: /^lfw\/([^./\\][^/\\]*)\/(\1_000[12]\.jpg)$/,
 };
 
 /**
  * Resolves to the sets in `lfw` or `lfw,FOLDER,…`: the published set, and the user's own folders. Downloads and
- * unpacks the published set into `cache` if it is missing. Each set has one folder of images per person. Rejects with
+ * unpacks the published set into `cache` if it is missing. The published set has one folder per person. Rejects with
  * an Error whose message is meant for the user.
  */
 export async function openSets(

@@ -10,8 +10,8 @@ export interface Table {
 }
 
 /**
- * Reads a tab-separated list in UTF-8, UTF-16 or Windows-1252, with or without a byte-order mark. Accepts any line
- * ends, and quotes or spaces around cells. Throws an Error that names the file.
+ * Reads a tab-separated list in UTF-8, Windows-1252, or UTF-16 with a byte-order mark. Accepts any line ends, and
+ * quotes or spaces around cells. Throws an Error that names the file.
  */
 export function readTable(file: string): Table {
   const [header = '', ...lines] = tableText(file).split(/\r\n|\n|\r/);

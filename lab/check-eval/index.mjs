@@ -12,7 +12,7 @@ const people = 60;
 const photos = 5;
 
 let state = 1;
-/** Returns a uniformly distributed number from 0 to 1 (mulberry32). */
+/** Returns a uniformly distributed number in [0, 1) (mulberry32). */
 const uniform = () => {
   state = (state + 0x6d2b79f5) | 0;
   let t = Math.imul(state ^ (state >>> 15), 1 | state);
@@ -21,7 +21,7 @@ const uniform = () => {
 };
 const normal = () => Math.sqrt(-2 * Math.log(1 - uniform())) * Math.cos(2 * Math.PI * uniform());
 
-// Each person has a trait for mated and one for non-mated scores, so that pairs of the same person are not independent.
+// Each person has a trait for mated and one for non-mated scores, so that pairs that share a person depend on each other.
 const traits = Array.from({ length: people }, () => ({ own: normal(), others: normal() }));
 const pairs = [];
 for (let a = 0; a < people; a++) {

@@ -43,7 +43,7 @@ export interface CalibrateOptions {
 
 /**
  * Fits the cohort, the human check, the occlusion score and a table for each mode. With `write`, also writes them
- * into the pack, unless the check contradicts a table. Resolves to the output of --json.
+ * into the pack, but only with `force` if the check contradicts a table. Resolves to the output of --json.
  */
 export async function calibratePack(table: readonly SetFolder[], options: CalibrateOptions) {
   const {
@@ -105,7 +105,7 @@ export async function calibratePack(table: readonly SetFolder[], options: Calibr
 }
 
 /**
- * Opens a pack, and loads its models without human check and calibration, so that no detected face is discarded.
+ * Opens a pack, and loads its models without human check and calibration, so that no face is discarded.
  */
 async function openPack({ pack: nameOrPath, keepCalibration }: CalibrateOptions) {
   const { pack, workers } = readConfig();
@@ -120,7 +120,7 @@ async function openPack({ pack: nameOrPath, keepCalibration }: CalibrateOptions)
 
 /**
  * Compares the input scalings of an embedder that the user added, on the first set with enough people. Resolves to
- * undefined for other embedders, and if too few people have two images.
+ * undefined for other embedders, and if no set has enough people with two images.
  */
 async function preprocessingOf(
   directory: string,

@@ -76,7 +76,7 @@ export function printFit(fit: Awaited<ReturnType<typeof calibratePack>>, json: t
   console.log(json ? JSON.stringify(fit, null, 2) : describeFit(fit).join('\n'));
 }
 
-/** Reports whether the pack was written. Throws an Error if `write` is true and it was not. */
+/** Reports a written pack. Throws an Error if `write` is true and the pack was not written. */
 export function printWritten(fit: Awaited<ReturnType<typeof calibratePack>>, write: boolean): void {
   if (fit.written) console.error(`Wrote the calibration into the pack ${fit.pack}`);
   else if (write) {
@@ -147,7 +147,7 @@ function describeMode(fit: ModeFit): string[] {
       points.map(([similarity, rate]) => [similarity.toFixed(5), rateText(rate)]),
     ),
     ...describePhotos(fit),
-    `Floor ${rateText(floor)}, ${percent} percent: these people are too few to measure a lower rate, so results above it are "extrapolated".`,
+    `Floor ${rateText(floor)}, ${percent} percent: these people are too few to measure a lower rate, so results above this percent are "extrapolated".`,
     ...tableOf(
       'Omitted non-mated pairs, because their cosine is above --same-person-above:',
       ['group', 'pairs'],

@@ -65,7 +65,7 @@ function describePeople(figures: PeopleFigures): string {
     ...describeAlike(figures),
     above === undefined
       ? []
-      : `omitted            non-mated pairs with a cosine above ${above}, as probably one person`,
+      : `omitted            non-mated pairs with a cosine above ${above} (probably one person)`,
     ...tables.flatMap((grouping) => differentialTables(figures, grouping).flatMap(describeTable)),
   ]
     .flat()
@@ -96,7 +96,7 @@ function describePhotos({ set, searched, rows, foreign }: NonNullable<Results['p
     ),
     ...foreign.map(
       ({ photos, sets, own_rejected, foreign_detected }) =>
-        `Of ${countText(sets)} sets of ${photos} photos of one person, ${percentText(own_rejected)} are rejected (photos_disagree, agreement below ${defaults.min_agreement_percent}). If one photo shows another person, the error identifies that photo in ${percentText(foreign_detected)}.`,
+        `Of ${countText(sets)} sets of ${photos} photos of one person, ${percentText(own_rejected)} are rejected (photos_disagree, agreement below ${defaults.min_agreement_percent}). If one photo shows another person, the error identifies that photo in ${percentText(foreign_detected)} of the sets.`,
     ),
   ].join('\n');
 }
@@ -112,7 +112,7 @@ function describeMissing(
     .map(([name, number]) => `${countText(number)} ${name}`);
   return [
     `without a face     ${countText(without_face.length)} of ${countText(images)} images${list(without_face)}`,
-    warnings.length === 0 ? [] : `low quality faces  ${warnings.join(', ')}`,
+    warnings.length === 0 ? [] : `low-quality faces  ${warnings.join(', ')}`,
     describeFailures(failures),
   ].flat();
 }

@@ -60,7 +60,7 @@ function describeAttacks(
   ].join('\n');
 }
 
-/** Returns the number of people or instruments in the images with a face; empty if there is one for each image. */
+/** Formats the number of people or instruments in the images with a face; empty if each image has its own. */
 const sourcesText = ({ images, non_responses, sources }: ReturnType<typeof figuresOf>, what: string) =>
   sources < images - non_responses ? `, of ${countText(sources)} ${what}` : '';
 
@@ -93,7 +93,7 @@ function readPresentations(folder: string) {
 
 /**
  * Returns the rates of each attack type (highest first) and of live people, and ACER. ACER is the mean of the highest
- * APCER and of BPCER, or NaN if one of them is NaN. In each image, the live score of the compared face counts.
+ * APCER and of BPCER, or NaN if one of them is NaN. Uses the live score of the compared face of each image.
  */
 function attackFigures(
   presentations: ReturnType<typeof readPresentations>,

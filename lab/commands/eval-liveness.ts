@@ -67,7 +67,7 @@ export function registerEvalLiveness(program: Command): void {
     .action(evaluateLiveness);
   addHelp(evaluate, {
     notes: `The command tries each attack against all twelve challenges of two steps. APCER is the share of attacks that pass any challenge, for each
-kind of motion. BPCER is the share of live sequences that fail the challenge in their column steps (such as left,up). 95 % intervals are
+kind of motion. BPCER is the share of live sequences that fail their challenge (column steps, such as left,up). 95 % intervals are
 clustered by person. Sequences made from photos have interpolated poses, so they do not test the continuity of a real movement. The
 line "certain labels only" omits a sequence if one of its photos disagrees with at least half of the person's other frontal photos.`,
     examples: ['facematch eval-liveness presentations --people staff=staff/photos'],
@@ -170,8 +170,8 @@ function readSequences(set: string): (Omit<Sequence, 'frames'> & { files: string
 }
 
 /**
- * Returns the first 16 frames, the maximum of a request. Returns undefined if a frame has no face, because the
- * server rejects such a request.
+ * Returns the first 16 frames, the maximum of a request. Returns undefined if one of them has no face,
+ * because the server rejects such a request.
  */
 function framesOf(files: readonly string[], images: ReadonlyMap<string, EmbeddedImage>): Frame[] | undefined {
   const faces = files.slice(0, 16).map((file) => images.get(file)!.faces);
@@ -182,8 +182,8 @@ function framesOf(files: readonly string[], images: ReadonlyMap<string, Embedded
 const draws = 4;
 
 /**
- * Makes live and attack sequences from photos with one folder per person. All other people with suitable photos
- * attack each live sequence that passes.
+ * Makes live and attack sequences from photos with one folder per person. Each other person with suitable photos
+ * attacks each live sequence that passes.
  */
 function sequencesFrom(
   images: ReadonlyMap<string, EmbeddedImage>,

@@ -124,7 +124,7 @@ export function failIfUnread(...figures: readonly { failures: Readonly<Record<st
   if (figures.some(({ failures }) => Object.keys(failures).length > 0)) process.exitCode = exitCodes.failure;
 }
 
-/** Reads a list of pairs. Missing images count as unreadable. Throws an Error if the folder has no listed image. */
+/** Reads a list of pairs. Missing images count as unreadable. Throws an Error if the folder has none of them. */
 function readSet(set: SetFiles): PairSet {
   const { pairsFile, folder } = set;
   const pairs = readPairs(pairsFile);

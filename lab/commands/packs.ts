@@ -87,7 +87,7 @@ export function registerPull(packs: Command): void {
     .argument('[name]', 'name of a published pack')
     .option('--as <name>', 'name or path of the new pack (default: the published name)')
     .option('--accept-licence <licence>', 'accept a licence that restricts use')
-    .option('--calibrate', 'then calibrate it on the published set lfw')
+    .option('--calibrate', 'calibrate the new pack on the published set lfw')
     .option('--json', 'print the result or the list as JSON')
     .action(async (name: string | undefined, options: PullOptions) => {
       const { catalogue } = await import('../packs/catalogue.ts');
@@ -132,7 +132,7 @@ function addLiveness(text: string, before: LivenessFile[] = []): LivenessFile[] 
   const [, file, digits] = /^(.+):(\d+(?:\.\d+)?)$/.exec(text) ?? [];
   const scale = Number(digits);
   if (file !== undefined && scale > 1 && scale <= 1000) return [...before, { file, scale }];
-  throw new InvalidArgumentError('Expected FILE:SCALE, with a scale above 1, such as net.onnx:2.7.');
+  throw new InvalidArgumentError('Expected FILE:SCALE, with a scale above 1 and at most 1000, such as model.onnx:2.7.');
 }
 
 async function printAdded(

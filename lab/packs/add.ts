@@ -35,7 +35,7 @@ const files: Record<Role, string> = {
   embedder: 'embed.onnx',
 };
 
-/** Returns the folder of a new pack with that name. Throws an Error if it exists. */
+/** Returns the folder of a new pack with that name. Throws an Error if the folder exists. */
 export function freeDirectory(nameOrPath: string): string {
   const target = packDirectory(nameOrPath);
   if (existsSync(target)) throw new Error(`${target} already exists. Remove it, or choose another name.`);
@@ -93,8 +93,8 @@ export async function addPack(nameOrPath: string, options: AddOptions) {
 const endings = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 /**
- * Creates a temporary folder next to `directory`, and renames it to `directory` after `make` resolves. Removes it
- * after an error or a signal.
+ * Creates a temporary folder next to `directory`, and renames it to `directory` after `make` resolves. Removes the
+ * temporary folder after an error or a signal.
  */
 async function moveWhenMade<Result>(directory: string, make: (made: string) => Promise<Result>) {
   mkdirSync(dirname(directory), { recursive: true });

@@ -108,8 +108,8 @@ function outputsOf(
 }
 
 /**
- * `output` and `preprocessing` are undefined unless the user set them. Throws an Error whose message is meant for
- * the user.
+ * Describes an embedder. `output` and `preprocessing` are undefined unless the user set them. Throws an Error whose
+ * message is meant for the user.
  */
 export function describeEmbedder(
   file: string,
@@ -255,7 +255,7 @@ function opened(file: string, channels: number) {
   return { net, input, sides: rest, measured };
 }
 
-/** Returns an Error whose message includes the probable kind of the model. */
+/** Returns an Error whose message includes the probable kind of the model, if any. */
 function misfit(message: string, net: NetFacts, options?: ErrorOptions): Error {
   const kind = kindOf(net);
   return new Error(kind === undefined ? message : `${message}. It seems to be ${kind.words}.`, options);

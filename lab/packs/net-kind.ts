@@ -2,7 +2,7 @@ import type { NetFacts, TensorFacts } from 'facematch/for-lab';
 
 /** Guesses the kind of a model from its output shapes, to explain why it does not fit its role. */
 
-/** Maps the number of output values of published landmark nets to their number of landmarks. */
+/** Maps the number of output values of published landmark models to the number of landmarks. */
 const landmarks: Readonly<Record<number, number>> = {
   10: 5,
   136: 68,

@@ -75,7 +75,7 @@ function landmarksLike({ landmarks: shared }: CalibratedManifest, file: string):
   return { members: { ...same, ...members }, assumed };
 }
 
-/** Throws unless all models belong to one family, because a pack's live score is their mean. */
+/** Throws unless all models belong to one family, because a pack's live score is the mean of their scores. */
 function describeLivenessNets({ liveness = [], livenessFamily: known }: AddOptions) {
   const all = liveness.map(({ file, scale }) => ({ path: file, ...describeLiveness(file, scale, known) }));
   const [family, ...others] = new Set(all.map((one) => one.family));

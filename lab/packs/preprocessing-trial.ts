@@ -73,7 +73,7 @@ export function preprocessingLines({ fmr, pairs, tried, is_better }: Preprocessi
         one.current ? 'in the manifest' : '',
       ]),
     ),
-    'Separation: mean score of mated pairs minus that of non-mated pairs, in standard deviations of the latter.',
+    'Separation: mean score of mated pairs minus that of non-mated pairs, in standard deviations of non-mated scores.',
     is_better
       ? `${scalingText(best!)} separates the pairs better, ${best!.apart.toFixed(2)} instead of ${current.apart.toFixed(2)}: correct channels, mean and scale of the embedder in manifest.json.`
       : 'No input scaling is significantly better than the one in the manifest.',

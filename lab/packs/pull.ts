@@ -31,7 +31,7 @@ export async function pullPack(
   });
 }
 
-/** Returns the path of a downloaded model. Extracts it from its archive if necessary, from any folder in it. */
+/** Returns the path of a downloaded model. Extracts the model from any folder of its archive if necessary. */
 async function netFile(net: PublishedNet, folder: string): Promise<string> {
   if (!('archive' in net)) return pathOf(folder, net);
   const path = pathFor(folder, net.sha256, net.member);

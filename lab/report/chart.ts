@@ -17,7 +17,7 @@ export function drawSvg(options: PlotOptions, style = ''): string {
   svg.setAttribute('role', 'img');
   // The library labels groups, but elements without a role must not be named (WAI-ARIA 1.2, 5.2.8.6).
   for (const group of svg.getElementsByTagName('g')) group.removeAttribute('aria-label');
-  // Replaces the library's own style.
+  // Removes or replaces the library's own style.
   if (style === '') svg.removeChild(svg.firstChild!);
   else svg.firstChild!.textContent = style;
   const text = new XMLSerializer().serializeToString(svg as never);
@@ -74,7 +74,7 @@ export function logScale(label: string, first: number, last: number, tickFormat:
 }
 
 /**
- * Returns a scale for rates, from the power of ten at or below 1 / `pairs` to 1. It clamps a rate of 0 to its start.
+ * Returns a scale for rates, from the power of ten at or below 1 / `pairs` (at most 0.01) to 1. Clamps 0 to its start.
  */
 export function rateScale(label: string, pairs: number): ScaleOptions {
   const decades = Math.max(2, Math.ceil(Math.log10(Math.max(1, pairs))));

@@ -70,7 +70,7 @@ export function falseMatchChart(groups: readonly GroupFigures[]): Html {
     x: (values) => {
       const bounds = values.flatMap(({ value, high }) => [value, high]);
       const logs = bounds.filter((bound) => bound > 0 && Number.isFinite(bound)).map(Math.log10);
-      // The axis covers whole decades around 1, and starts at 0.01 or above.
+      // The axis covers whole decades around 1, and starts at 0.01 or 0.1.
       const first = Math.max(-2, Math.floor(Math.min(-1, ...logs)));
       const last = Math.ceil(Math.max(1, ...logs));
       return logScale('times the stated rate', first, last, (value) => value.toLocaleString('en-US'));
