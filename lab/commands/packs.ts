@@ -132,7 +132,9 @@ function addLiveness(text: string, before: LivenessFile[] = []): LivenessFile[] 
   const [, file, digits] = /^(.+):(\d+(?:\.\d+)?)$/.exec(text) ?? [];
   const scale = Number(digits);
   if (file !== undefined && scale > 1 && scale <= 1000) return [...before, { file, scale }];
-  throw new InvalidArgumentError('Expected FILE:SCALE, with a scale above 1 and at most 1000, such as model.onnx:2.7.');
+  throw new InvalidArgumentError(
+    'Expected FILE:SCALE, with a scale above 1 and at most 1000, such as model.onnx:2.7.',
+  );
 }
 
 async function printAdded(

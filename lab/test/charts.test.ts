@@ -12,7 +12,7 @@ const drawn = (chart: Html, name: string, attribute: string) =>
   readHtml(chart.text)
     .filter((element) => element.name === name)
     .map(({ attributes }) => attributes.get(attribute));
-/** Returns the corners of the lines of the series. */
+/** Returns the corners of each series' line. */
 const linesOf = (chart: Html) =>
   drawn(chart, 'path', 'd').flatMap((d) => {
     const corners = [...d!.matchAll(/[ML](-?[\d.]+),(-?[\d.]+)/g)].map(

@@ -168,13 +168,13 @@ describe('describing a net of another kind', () => {
         [1, 1, 1, 1],
       ],
     ],
-  ])('rejects it as %s: %j', (words, shapes) => {
+  ])('rejects the net as %s: %j', (words, shapes) => {
     const file = netOf(shapes, [1, 3, 112, 112]);
     for (const describeIt of Object.values(roles))
       expect(() => describeIt(file)).toThrow(`It seems to be ${words}.`);
   });
 
-  test('recognises it even if it does not run with the input size that its role assumes', () => {
+  test('recognises the kind even if the net does not run with the input size that its role assumes', () => {
     const file = join(folder, 'other-sides.onnx');
     const nodes = [
       makeNode('Reshape', ['image', 'sides'], 'square'),
@@ -190,7 +190,7 @@ describe('describing a net of another kind', () => {
     expect(() => roles.detector(file)).toThrow('It seems to be a head pose model');
   });
 
-  test('accepts it as an embedder if the user names its output', () => {
+  test('accepts the net as an embedder if the user names its output', () => {
     const file = netOf([[1, 136]], [1, 3, 112, 112]);
     const named = describeEmbedder(file, { output: 'out0', preprocessing: undefined });
     expect(named.members).toMatchObject({ output: 'out0', dimensions: 136 });

@@ -124,7 +124,7 @@ describe('error rates by group', () => {
     expect(first!.confidence_percent).toBe(calibration.assess(first!.normalised, 1).confidence_percent);
   });
 
-  test('are NaN for a group without a pair, which is left out of the ratio', () => {
+  test('are NaN for a group without a pair, and the ratio omits this group', () => {
     const lonely = { ...people, images: people.images.slice(0, 1), allImages: people.allImages.slice(0, 2) };
     for (const set of [lonely, { name: 'set', images: [], allImages: [] }]) {
       const { everybody, groupings: figures, worst } = judged(set);
@@ -228,7 +228,7 @@ describe('non-mated pairs', () => {
     expect(inPairs.size).toBe(count);
   });
 
-  test('include all pairs of two people if their number does not exceed maxPairs', () => {
+  test('include all pairs of different people if maxPairs is not exceeded', () => {
     const count = group.images.length;
     const mated: [number, number][] = [];
     eachMated(group, (first, second) => mated.push([first, second]));
@@ -270,7 +270,7 @@ describe('a rate of people', () => {
 });
 
 /**
- * Checks that the interval covers the truth in at least 90 % of simulated runs; 95 % are stated.
+ * Checks that the interval covers the truth in at least 90 % of simulated runs. The stated coverage is 95 %.
  */
 describe('intervals by person', () => {
   const law = () => Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
@@ -283,7 +283,7 @@ describe('intervals by person', () => {
     [10, 45],
     [40, 15],
   ])(
-    'cover the truth for %i people with %i mated pairs each, most of them without an error',
+    'cover the truth for %i people with %i mated pairs each, most people without an error',
     (count, trials) => {
       const covered = share(() => {
         const rate = new PersonRate(count);
@@ -303,7 +303,7 @@ describe('intervals by person', () => {
     [60, 1, 0, 0.3, 3.09],
     [70, 1, 0, 0.45, 2.576],
   ])(
-    'cover the truth for non-mated pairs of %i people with %i images (%d, %d) above %d',
+    'cover the truth for non-mated pairs of %i people with %i images each (weights %d, %d), above a score of %d',
     (count, images, ofTwo, own, score) => {
       const truth = { 3.719: 1e-4, 3.09: 1e-3, 2.576: 5e-3 }[score]!;
       const rest = Math.sqrt(1 - ofTwo ** 2 - 2 * own ** 2);

@@ -24,7 +24,7 @@ import {
 import { type Compared, type JudgedPair, peopleOfPairs, worstPairs } from '../pairs.ts';
 
 const pair = (score: number, same: boolean, fold?: string): Scored => ({ score, same, fold });
-/** Makes pairs: each mated pair shows another person, and each non-mated pair two other people. */
+/** Makes pairs. No two mated pairs share a person, and no two non-mated pairs do. */
 const same = (...scores: number[]): Compared[] =>
   scores.map((score, i) => ({ ...pair(score, true), people: [i, i] }));
 const different = (...scores: number[]): Compared[] =>
@@ -96,7 +96,7 @@ describe('thresholds', () => {
       threshold: 0.398,
       confidence_percent: calibration.assess(0.398, 1).confidence_percent,
       fmr: 1 / 200,
-      // Each person is in one pair, so the intervals are about those of independent trials, and not narrower.
+      // Each person is in one pair, so the intervals are about those of independent trials.
       fmr_interval: wilson(1, 200).map((bound) => expect.closeTo(bound, 1)),
       fnmr: 0.5,
       fnmr_interval: wilson(2, 4).map((bound) => expect.closeTo(bound, 1)),
@@ -188,7 +188,7 @@ test('lists the worst non-mated pairs (high scores) and mated pairs (low scores)
 test.each<[string, Scored[], number]>([
   ['between the last match and the first non-match', [...same(0.9, 0.6), ...different(0.2, 0.1)], 0.4],
   [
-    'above a mated pair that scores less than many non-mated pairs',
+    'above a mated pair that scores less than the non-mated pairs',
     [...same(0.9, 0.05), ...different(0.2, 0.1)],
     0.55,
   ],
@@ -201,7 +201,7 @@ describe('accuracy', () => {
   test('scores each fold at the threshold of the others', () => {
     const pairs = [pair(0.8, true, 'a'), pair(0.3, false, 'a'), pair(0.4, true, 'b'), pair(0.1, false, 'b')];
     const { mean, deviation } = accuracy(pairs);
-    // At 0.25, the threshold of b, only 0.8 of fold a is right. At 0.55, the threshold of a, only 0.1 of fold b is.
+    // At 0.25, the threshold of b, one of two pairs of a is right (score 0.8). At 0.55, the threshold of a, one of b is.
     expect(mean).toBeCloseTo(0.5);
     expect(deviation).toBeCloseTo(0);
   });

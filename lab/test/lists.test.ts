@@ -61,7 +61,7 @@ describe('a set of labelled people', () => {
     const shown = (people: ReturnType<typeof readPeople>) =>
       people.map(({ file, person, labels }) => [file, person, labels.join('; ')]);
 
-    test('has several images of a person, and no group for that column', () => {
+    test('has several images of a person, and no group for the column person', () => {
       expect(shown(readPeople('staff', folder))).toEqual([
         ['images/a.jpg', 'staff/7', 'age 3-9; sex F'],
         ['images/b.jpg', 'staff/7', 'age 10-19; sex F'],

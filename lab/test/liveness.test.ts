@@ -27,7 +27,7 @@ await add('head', 'live', 'model', surfaces.head);
 await add('paper', 'print', 'flat', surfaces.flat);
 writeFileSync(join(set, 'sequences.tsv'), rows.join('\n'));
 
-test('rates bona fide sequences by their own challenge, and prints by all challenges', async () => {
+test('judges live sequences by their own challenge, and print attacks by all challenges', async () => {
   const { code, stdout, stderr } = await facematch(['eval-liveness', set, '--json'], set);
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   const { bpcer, species, faceless } = JSON.parse(stdout);

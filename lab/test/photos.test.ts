@@ -66,7 +66,7 @@ test('increases the shift with the number of photos, so that the false match rat
     expect(observed(a, b) / alone).toBeLessThan(1.5);
 });
 
-test('returns shifts for up to 16 photos, at least the measured ones and those of varied photos', () => {
+test('returns shifts for 1 to 16 photos, at least the measured shifts and those of varied photos', () => {
   const table = new Calibration([
     [0, 1],
     [0.5, 1e-5],

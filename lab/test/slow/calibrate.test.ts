@@ -52,7 +52,7 @@ describe('the table of false match rates', () => {
     const table = new Calibration(fmrTable([many]), 1e-7);
     // Quantiles of a normal distribution with a standard deviation of 1/8.
     expect(table.falseMatchRate(1.2816 / 8)).toBeCloseTo(0.1, 2);
-    // The upper bound for 2,000 pairs.
+    // The stated rate is the upper bound of 1 in 100, measured on 2,000 matching pairs.
     expect(table.falseMatchRate(2.3263 / 8)).toBeGreaterThan(0.01);
     expect(table.falseMatchRate(2.3263 / 8)).toBeLessThan(0.0115);
     const rare = table.falseMatchRate(4.2649 / 8);
@@ -151,7 +151,7 @@ describe('a stated rate', () => {
     );
   });
 
-  test('needs more people if it is contradicted, more for a rarer rate, once per group', () => {
+  test('reports missing people if it is contradicted: more for a rarer rate, once per group', () => {
     const often = row(1e-3, 2.04e-3, 1.4e-3);
     const rows = [often, row(1e-4, 6.3e-4, 2.5e-4), { ...row(1e-3, 3e-3, 2e-3), group: 'b' }];
     const broken = contradictedRates(rows, 2e-4);
@@ -170,7 +170,7 @@ describe('a calibration checked on other people', () => {
   const sets = [people('a', 350, 0.2), people('b', 150, 0.9)];
   const images = sets.flatMap((set) => set.images);
 
-  test('keeps the stated rate for the worst group, and improves the others by the cohort', async () => {
+  test('has about the stated rate in the worst group, and with the cohort also in the other group', async () => {
     const ratios = (rows: ReturnType<typeof fitTable>['check']) =>
       Object.fromEntries(rows.map(({ group, fmr, stated_fmr }) => [group, fmr / stated_fmr]));
     const { heldOut } = await makeCohorts(images, 2);
@@ -195,7 +195,7 @@ describe('a calibration checked on other people', () => {
     expect(cleaned.taken_for_one_person).toEqual([{ group: 'b', pairs: above }]);
     expect(cleaned.check[0]!.pairs).toBe(plain.check[0]!.pairs - above);
     expect(cleaned.points.at(-1)![0]).toBeLessThan(plain.points.at(-1)![0]);
-    // Cosines that reach this percentage count as one person, so the pairs contain no information about it.
+    // Pairs whose cosine reaches this percentage count as one person, so no pair can show its rate.
     const blind = fitTable([sets[1]!], undefined, [90], 0.4);
     expect(blind.check.map(({ pairs }) => pairs)).toEqual([0, 0, 0]);
   });
@@ -234,7 +234,7 @@ describe('the floor of several groups', () => {
     expect(floorIn(child, adult)).toBe(1e-3);
   });
 
-  test('counts two people once who share several groups', () => {
+  test('counts two people who share several groups once', () => {
     const later = inGroup(first, 'age 20-29');
     expect(floorIn([...child, ...later])).toBe(2e-3);
     expect(floorIn(child, later)).toBe(2e-3);
@@ -266,7 +266,7 @@ describe('the floor of several groups', () => {
       images: [...set.images, ...set.images.map((image) => ({ ...image }))],
     }));
     expect(fitTable(groups, undefined, [60]).floor).toBe(5e-4);
-    // Of 20,880 pairs of people, 9,000 remain, but 1 in 1,000 needs 10,000. They have 36,000 pairs of images.
+    // Of 20,880 pairs of people, 9,000 remain, but 1 in 1,000 needs 10,000. These 9,000 have 36,000 pairs of images.
     expect(fitTable(twice, undefined, [60], 0.75).floor).toBe(1e-2);
   });
 });
@@ -313,7 +313,7 @@ describe('images of two names with too high a cosine', () => {
   test('are detected relative to their own group', () => {
     const images = mixed();
     const [first, second] = [images[0]!, images[1]!];
-    // Another photo of the first person is more similar than any two adults, but less than some children.
+    // Two photos of the first person are more similar than any two adults, but less than some children.
     const embedding = meanOf([first.embedding, second.embedding.map((value) => value * 0.9)]);
     const another = { ...first, embedding, person: 'another', file: 'another' };
     const cosine = dot(first.embedding, embedding);

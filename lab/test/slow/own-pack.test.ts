@@ -57,7 +57,7 @@ test.skipIf(!shared)(
     const pulled = await type('packs pull near --as ./near --calibrate');
     expect(pulled.stdout).toContain(`The rates were measured on ${about}. For other people`);
     expect(publisher.asked).toEqual(['/lfw.tgz', '/net.onnx']);
-    // Its rates are upper bounds, which held-out people do not contradict.
+    // The stated rates are upper bounds, which held-out people do not contradict.
     const stderr = expect.stringContaining('Wrote the calibration into the pack near');
     expect(pulled).toMatchObject({ code: 0, stderr });
     expect(readManifest(join(folder, 'near')).calibration).toBeDefined();

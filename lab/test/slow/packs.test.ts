@@ -149,7 +149,7 @@ describe('facematch packs add', () => {
     expect(stdout).toMatch(
       /ok +liveness +live-1\.onnx at 2\.7, live-2\.onnx at 4; the faces .* below 0\.5\n/,
     );
-    expect(stdout).not.toContain('then calibrate it');
+    expect(stdout).not.toContain('Then calibrate it');
 
     const pack = join(folder, 'live');
     const manifest = readCalibratedManifest(pack);

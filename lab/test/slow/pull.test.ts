@@ -110,7 +110,7 @@ describe('facematch packs pull', () => {
     ['too many bytes', whole, { bytes: 100 }, /has \d+ bytes instead of 100/],
     ['too many bytes without Content-Length', inBits, { bytes: 100 }, /more than the expected 100 bytes/],
     ['an error', status(404), {}, /responded with status 404/],
-    // The page exceeds what a client buffers before it is read.
+    // The page is longer than what a client buffers before reading it.
     ['a long error page', status(404, page), {}, /responded with status 404/],
     ['a login page', portal, {}, /text\/html, so it may be the login page of your network/],
     ['a login page without Content-Length', portalInBits, {}, /has 6 bytes instead of/],

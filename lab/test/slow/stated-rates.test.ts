@@ -45,7 +45,7 @@ const origins = [
 const groups = origins.flatMap((origin) => ['Female', 'Male'].map((sex) => `origin ${origin} × sex ${sex}`));
 /** Maximum ratio of observed to stated rate at each percentage, for non-mated pairs of one origin and sex. */
 const limits: Readonly<Record<number, number>> = { 50: 1.5, 60: 2, 70: 3 };
-/** FairFace does not name its people, so more similar images count as one person's. */
+/** FairFace does not name its people, so images with a higher cosine count as one person. */
 const samePersonAbove = 0.6;
 
 const pack = packDirectory('default');
@@ -165,7 +165,7 @@ describe.skipIf(!checked)('in mode balance', () => {
   });
 });
 
-/** test/slow/model/hard-images.test.ts has images without any face. */
+/** test/slow/model/hard-images.test.ts checks images without any face. */
 describe.skipIf(!shared)('images of animals', () => {
   // Each image is analysed in one mode, and in both if the tests are thorough.
   const most = isThorough ? 2 : 1;

@@ -39,7 +39,7 @@ export const cutOff =
 
 /** Starts an HTTP server with publishers' files by path. */
 export async function publish(files: Record<string, Buffer>) {
-  /** The requested paths with their ranges. */
+  /** The requested paths with their ranges, since the last `respondWith`. */
   const asked: string[] = [];
   let responder = whole;
   const server = createServer((request, response) => {
