@@ -274,7 +274,7 @@ export const errorTable = {
     status: 422,
     title: 'The embeddings come from another model pack',
     detail:
-      'Embed the images again with the pack, version and mode in "expected"; embeddings of "given" cannot be compared with them.',
+      'Embed the images again with the pack and version in "expected"; embeddings of "given" cannot be compared with them.',
     requests: 'embeddings',
     members: ['expected', 'given'],
   },
@@ -343,7 +343,7 @@ export const isErrorCode = (code: string | undefined): code is ErrorCode =>
 
 /** Codes with a text for one image. */
 export type ImageErrorCode = Having<'ofImage'>;
-/** Codes of errors of decoded images. */
+/** Error codes of decoded images. */
 export type FaceErrorCode = 'no_face_found' | 'face_index_out_of_range';
 type Having<Member extends string> = {
   [Code in ErrorCode]: (typeof errorTable)[Code] extends Record<Member, unknown> ? Code : never;

@@ -6,7 +6,7 @@ import { object, text } from './schema.ts';
 
 /** First request of a liveness check: returns the head movements that the frames must show. */
 
-/** Maximum length of a challenge; the server issues at most 90 characters. */
+/** Maximum length of an accepted challenge; issued challenges have at most 90 characters. */
 export const maxChallenge_characters = 512;
 
 const movements = {
@@ -22,7 +22,7 @@ export const stepName = z.enum(steps).describe(
     .join('; '),
 );
 
-/** What the check can and cannot do, for documents and schemas. */
+/** Limits of the check, for docs and schemas. */
 export const limitText =
   'The check makes attacks with a photo or a still screen harder. It does not detect masks, injected video or deepfakes, and no laboratory ' +
   'has evaluated it.';

@@ -163,8 +163,8 @@ export function compareEmbeddings(
 }
 
 /**
- * Checks the syntax, depth and number of values of the body, because JSON.parse takes about a second for millions
- * of tokens or levels. Throws Problem with the position of the first error, which V8 does not always report.
+ * Checks syntax, depth and number of values, because JSON.parse takes about a second for millions of tokens or levels.
+ * Throws Problem for too many candidates or an image; for invalid JSON also with the position, which V8 may omit.
  */
 function* checkJson(bytes: Buffer): Steps<void> {
   const json = new JsonScan(bytes, Number.POSITIVE_INFINITY, maxValues);
@@ -245,7 +245,7 @@ function invalidMember({ path, message }: z.core.$ZodIssue, json: unknown): Prob
 
 /**
  * Returns the embeddings of one person. `place`: JSON pointer to the person. Throws Problem unless exactly one of
- * `embedding` and `embeddings` is present and all vectors have unit length.
+ * `embedding` and `embeddings` is present and all vectors are valid.
  */
 function readVectors(
   { embedding, embeddings }: Pick<z.output<typeof EmbeddingsRequest>, keyof typeof person>,

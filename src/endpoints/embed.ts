@@ -33,7 +33,7 @@ export function base64({ embedding: { buffer, byteOffset, byteLength } }: Pick<F
   return Buffer.from(buffer, byteOffset, byteLength).toString('base64');
 }
 
-/** Adds the embeddings of the requested faces, and warnings about their quality. */
+/** Adds the embeddings and the quality warnings of the requested faces. */
 function embedBody(context: RequestContext, analysis: Analysis): Embed {
   const body = detectBody(context, analysis);
   const { face_index, accuracy_mode } = context.options;

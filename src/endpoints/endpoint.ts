@@ -26,9 +26,9 @@ interface Common {
   path: string;
   /** The scope that a key needs; 'any' for any valid key, 'none' when no key is needed. */
   scope: string;
-  /** New keys do not get the scope by default, and analyses of its images are not cached. */
+  /** New keys do not get the scope by default, and this endpoint does not cache analyses. */
   sensitive?: true;
-  /** The audit log records its decisions, or the number of embeddings that it returned. */
+  /** The audit log records the decisions, or the number of returned embeddings. */
   audited?: true;
   docs: {
     tag: keyof typeof tags;
@@ -64,7 +64,7 @@ export type HandlerResult =
   | { body: ResponseBody; counts?: readonly ImageCounts[]; decisions?: readonly Decision[] }
   | { rejection: Problem; counts?: readonly ImageCounts[]; timings_ms?: ResponseBody['timings_ms'] };
 
-/** Counts for the metrics of one image in which faces were searched for. */
+/** Metrics of one image that was searched for faces. */
 export interface ImageCounts {
   faces: number;
   found_by: FoundBy | 'none';
@@ -82,7 +82,7 @@ export interface Decision {
   /** Number of compared candidates and of matches; only for match_embeddings, where one line covers all candidates. */
   candidates?: number;
   matches?: number;
-  /** For match_embeddings: the values of the best candidate. */
+  /** For match_embeddings: the values of the best returned candidate. */
   confidence_percent?: number;
   match?: boolean;
   /** Number of returned embeddings; only for embed. */
@@ -119,7 +119,7 @@ export interface Analysed {
   context: RequestContext;
   /** The origin of each image, in the order of the images. */
   photos: readonly Photo[];
-  /** The images of a field of targets, in the order sent. */
+  /** The target images, in the order sent; empty if the endpoint has none. */
   targets: readonly Target[];
   /** The result of each image, in the order of the images. */
   outcomes: readonly Outcome[];
@@ -158,7 +158,7 @@ export interface ImageEndpoint extends Common {
   /** Name of the clients' type for the fields, without the images. */
   values: string;
   success: Success;
-  /** Kinds of requests that cannot be derived from the fields. */
+  /** Kinds of this endpoint's requests that the fields do not imply. */
   errors: readonly Extract<RequestKind, 'faces' | 'choice' | 'persons'>[];
   /** Name of the field with the challenge. A request marks its challenge as used. */
   redeems?: string;
@@ -178,7 +178,7 @@ export interface ImageEndpoint extends Common {
    * Omits images without a face, because they have had all passes. Default: none.
    */
   unsettled?(found: Unsettled): number[];
-  /** Builds the response. Returns a rejection if an image has an error. */
+  /** Returns the response, or a rejection if an image has an error or the options reject a face. */
   buildResponse(analysed: Analysed): HandlerResult;
 }
 

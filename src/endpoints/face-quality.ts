@@ -7,7 +7,7 @@ import type { MatchOptions } from './options.ts';
 
 interface LowQualityFace {
   code: 'low_quality_face';
-  /** Form field of the image. The warning is about the face at its `face_index`. */
+  /** Form field of the image. The warning is about the compared face, or in embed about a face with an embedding. */
   field: string;
   /** Index of the image among the photos of one person. */
   index?: number;

@@ -87,7 +87,7 @@ export function problemOf(faults: readonly ImageFault[]): Problem {
   return new Problem(code, { detail, ...members, ...(isOfSeveral ? { errors } : {}) }, reason);
 }
 
-/** Members of a problem inside a result; its schema adds a code and further members. */
+/** Members of a problem inside a result. The result's schema adds a code and further members. */
 export const problemMembers = {
   status: z.int().describe('HTTP status that the error would have as a response'),
   title: text('Short summary, the same for every occurrence'),

@@ -28,7 +28,7 @@ export interface Form {
   images: ByteRange[];
   /** The field and index of each image, in the same order. */
   photos: Photo[];
-  /** The images of a field of targets, in the order sent. */
+  /** The target images, in the order sent; empty if the endpoint has none. */
   targets: Target[];
   /** Tokens that the server issued, by field. */
   tokens: ReadonlyMap<string, string>;
@@ -68,10 +68,10 @@ interface SentImage extends Part {
   head: Buffer;
 }
 
-/** Number of bytes in which the size in pixels is searched, enough for the metadata that cameras write before it. */
+/** Number of bytes that are searched for the size in pixels, enough for the metadata that cameras write before it. */
 export const head_bytes = 256 * 1024;
 
-/** Number of bytes of a text field that are decoded for an error message, even if `max_field_bytes` is smaller. */
+/** Minimum number of bytes of a long text field that are decoded for the error message. */
 const shown_bytes = 256;
 
 /** A part of a form. The filename is as sent; it is only a label, never a path to open (RFC 7578, section 7). */
@@ -129,8 +129,8 @@ export class SentFields {
   }
 
   /**
-   * Returns the field of a received name and its rule, undefined for an unknown field. Counts the field, and throws
-   * Problem if it was sent too often.
+   * Returns the field for a received name, and the field's rule (undefined for an unknown field). Counts the field,
+   * and throws Problem if it was sent too often.
    */
   claim(sent: string): { name: string; rule: FieldRule | undefined } {
     const name = this.#fieldOf(sent);

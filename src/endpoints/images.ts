@@ -7,7 +7,7 @@ import { type MatchOptions, optionEntries, type ValueRule } from './options.ts';
 import type { Timings } from './response-members.ts';
 import type { Warning } from './warnings.ts';
 
-/** Shared parts of the endpoints that take images: fields, counts and rejections. */
+/** Shared parts of the endpoints that accept images: fields, counts and rejections. */
 
 /** `what`: a noun phrase that begins the description, such as "The first image". */
 export const imageRule = (what: string): ImageRule => ({
@@ -52,7 +52,7 @@ export function rejectionOf(faults: readonly ImageFault[]): HandlerResult {
   return { rejection: problemOf(faults), counts: faceless.map(() => imageCounts({ faces: [] })) };
 }
 
-/** Returns the response, or a rejection of its faces if the options reject them. A rejection has no decisions. */
+/** Returns the response, or a rejection if the options reject a checked face. */
 export function responseUnlessRejected(
   body: { warnings: readonly Warning[]; timings_ms: Timings },
   options: MatchOptions,

@@ -225,7 +225,7 @@ function faultOf(text: string): number {
   const other = text.search(/[^A-Za-z0-9+/]/);
   const at = other < 0 ? text.length : other;
   const group = at - (at % 4);
-  // Padding may only follow a letter whose unused bits are 0.
+  // Padding may follow only a character whose unused bits are 0.
   const padded = /^[A-Za-z0-9+/](?:[AQgw]==?|[A-Za-z0-9+/][AEIMQUYcgkosw048]=)/.exec(
     text.slice(group, group + 4),
   );

@@ -66,7 +66,7 @@ export type Embeddings = z.infer<typeof Embeddings>;
 const several = (percents: number[]) => (percents.length === 0 ? {} : { agreement_percents: percents });
 const photosOf = (percents: readonly number[]) => Math.max(1, percents.length);
 
-/** Returns the agreement of the embeddings of the probe and of each candidate, with JSON pointers for messages. */
+/** Returns the agreement percents of the probe and of each candidate, with JSON pointers for messages. */
 function sidesOf({ compared: { agreements, candidates }, calibration }: AnalysedEmbeddings) {
   const sideOf = (field: string, own: readonly number[]) =>
     [field, agreementPercents(own, calibration)] as const;

@@ -34,7 +34,7 @@ const reasons: Record<LiveReason, string> = {
   step_missing: 'a step was not shown, or the movement was too small',
   wrong_direction: 'a movement was shown that is not a step of the challenge',
   out_of_order: 'a step was repeated, or shown out of order',
-  identity_changed: 'the face of a frame may be another person than in the frames that look into the camera',
+  identity_changed: 'a frame may show a different person from the frames with `looks_straight`',
   motion_jump: 'pose, position or size of the face changes more between two frames than a head can move',
   several_faces: 'a frame has a second face of comparable size',
   repeated_frame: 'two frames are the same image',
@@ -45,12 +45,12 @@ const pose = (what: string) => z.number().min(-180).max(180).describe(`${what}, 
 
 const LiveStep = object('A step of the challenge.', {
   step: stepName,
-  passed: flag('True if the frames show the step in its place'),
+  passed: flag('True if the frames show the step in the required order'),
   frame: count.nullable().describe('Index of the frame that shows the step best; null if no frame shows it'),
   yaw_change: degrees(
-    "Change of the yaw in that frame from the first frames; positive to the person's own left",
+    "Change of the yaw from the first frames to `frame`, 0 without it; positive to the person's own left",
   ),
-  pitch_change: degrees('Change of the pitch in that frame from the first frames; positive upwards'),
+  pitch_change: degrees('Change of the pitch from the first frames to `frame`, 0 without it; positive upwards'),
 });
 
 export const LiveFrame = PersonPhoto.extend({
@@ -60,7 +60,7 @@ export const LiveFrame = PersonPhoto.extend({
   agreement_percent: percent
     .nullable()
     .describe(
-      'Lowest `confidence_percent` of the frame with another frame that looks into the camera; null if there is none',
+      'Minimum `confidence_percent` of the frame with each other frame with `looks_straight`; null if there is none',
     ),
   looks_straight: flag(
     'True if the person looks into the camera; these frames are compared with the reference photos',

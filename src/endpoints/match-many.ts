@@ -35,7 +35,7 @@ const targetFaults = [
 ] as const;
 
 const target = {
-  index: count.describe('Zero-based position among the images sent'),
+  index: count.describe('Zero-based position among the images sent as image2'),
   filename: text('File name, as sent').exactOptional(),
 };
 
@@ -162,7 +162,7 @@ function comparedTarget(
   };
 }
 
-/** Returns a problem without its field, which is clear from its place in the response. */
+/** Returns the body of a problem without `field`, because the result already identifies the image. */
 function problemIn(problem: Problem): Uncompared['problem'] {
   const { errors, ...sent } = problem.extras;
   const members = Object.entries(sent).filter(([name]) => Object.hasOwn(extras, name));

@@ -13,7 +13,7 @@ import { type RequestContext, request_id, rest, timingsBody } from './response-m
 import { count, object, percent, text } from './schema.ts';
 import { betterFace, incomplete, requestWarnings, type Warning } from './warnings.ts';
 
-/** Compares several photos of one person with several photos of another person as one decision. */
+/** Compares two sets of photos, each of one person, in one decision. */
 
 /** Maximum number of photos on each side. */
 export const maxPhotos = { image1: 4, image2: 16 } as const;

@@ -39,7 +39,7 @@ type OptionRule = ValueRule & {
   ofPack?: (pack: PackDefaults) => number;
   /** True if it changes the analysis of an image; it is then passed to the workers. */
   analysis?: true;
-  /** True if it concerns liveness. A boolean option is rejected if the pack has no liveness models. */
+  /** True if it concerns liveness. If the pack has no liveness models, such a boolean option must be false. */
   liveness?: true;
 };
 
@@ -208,7 +208,7 @@ export function analysisOptions(
   >;
 }
 
-/** Completes "Send …" in messages, and is the member `expected`. */
+/** Returns the text after "Send" in messages, which is also the member `expected`. */
 export function expectation(rule: ValueRule): string {
   switch (rule.kind) {
     case 'decimal':
@@ -223,8 +223,8 @@ export function expectation(rule: ValueRule): string {
 }
 
 /**
- * Numbers in text follow JSON (RFC 8259 section 6), without exponents and -0. Number() would accept "", " 1"
- * and "0x10".
+ * Numbers in text follow JSON (RFC 8259 section 6), without exponents, -0 and negative decimals. Number() would
+ * accept "", " 1" and "0x10".
  */
 const grammar = { decimal: /^(?:0|[1-9]\d*)(?:\.\d+)?$/, integer: /^(?:0|-?[1-9]\d*)$/ } as const;
 

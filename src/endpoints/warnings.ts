@@ -42,8 +42,8 @@ export const Warning = object(
   {
     code: word(warningCodes, 'Code of the warning.'),
     field: text(
-      'Name of the field. With `search_timed_out`, `faces_omitted`, `not_the_largest_face` and `low_quality_face`: the image, whose `face_index` ' +
-        'is the index of the face. With `uncalibrated` and `multi_photo_uncalibrated`: `model`',
+      'Name of the field. With `search_timed_out`, `faces_omitted`, `not_the_largest_face` and `low_quality_face`: the image. ' +
+        'With `uncalibrated` and `multi_photo_uncalibrated`: `model`',
     ),
     index: count
       .describe(

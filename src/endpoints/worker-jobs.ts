@@ -8,7 +8,7 @@ import type { EmbeddingsInput } from './compare-embeddings.ts';
  */
 export const workerJobs = {
   persons: comparePersons,
-  /** Imported on demand, because its dependencies use some MB of memory in each worker. */
+  /** Imported on demand, because its dependencies use a few MB of memory in each worker. */
   embeddings: async (input: EmbeddingsInput, tools: WorkerTools) => {
     const { compareEmbeddings } = await import('./compare-embeddings.ts');
     return compareEmbeddings(input, tools);

@@ -169,7 +169,7 @@ interface OutputShape {
 export interface Addon {
   /**
    * Selects the library and its execution providers once for the process, before any model is loaded. Throws
-   * an Error whose message is meant for the user if they are unavailable, or others are in use.
+   * an Error whose message is meant for the user if they are unavailable, or if others are already in use.
    */
   useOnnxRuntime(providers: readonly string[], library: string): void;
   onnxRuntime(): OnnxRuntime;
@@ -192,7 +192,7 @@ export interface Addon {
   /**
    * Finds the faces of one image and computes their embeddings. It is synchronous and CPU-bound, so call it from a
    * worker thread. The image may be in shared memory, which must not change during the call. `cancelled`: one byte
-   * of shared memory; if it becomes nonzero, the call ends within some milliseconds with an arbitrary outcome. If
+   * of shared memory; if it becomes nonzero, the call ends within a few milliseconds with an arbitrary outcome. If
    * the pack is not loaded, the outcome is `internal_error`.
    */
   analyse(

@@ -24,15 +24,15 @@ const jobFaults = {
 const images_in_match = 2;
 
 /**
- * Limits for the time after which a cancelled call counts as stuck. The time is the deadline within these limits.
- * Cancelled calls usually end within milliseconds.
+ * Limits for the time after which a cancelled call counts as stuck: the deadline, clamped to these limits. Cancelled
+ * calls usually end within milliseconds.
  */
 const stuck_ms = { min: 1000, max: 5000 };
 
 /** Estimated minimum time per megapixel. With this value, images above five megapixels are scheduled one by one. */
 const megapixel_ms = 10;
 
-/** Number of bytes in which the size of an image is searched. The metadata of most photos is shorter. */
+/** Number of bytes that are searched for the size of an image. The metadata of most photos is shorter. */
 const head_bytes = 65_536;
 
 /** Assumed size of an image whose size is not found. Such images are scheduled one by one. */
@@ -181,7 +181,7 @@ export class Engine<J extends Jobs> {
     return this.#cache.analyse(sender.owner, images, options, submit);
   }
 
-  /** Runs a calculation in a worker. Rejects with the Problem of the job. */
+  /** Runs a calculation in a worker. `done` rejects with the error of the job. */
   work<Name extends NameOf<J>>(
     name: Name,
     input: InputOf<J, Name>,
@@ -355,7 +355,7 @@ function outputOf<Output>(
   throw 'error' in response ? response.error : new Problem(response.code, response.extras);
 }
 
-/** Returns the properties of a failed image for the log. They identify the image to its owner without its content. */
+/** Returns properties of a failed image for the log, which identify it to its owner without its content. */
 function noteOf(image: Uint8Array) {
   const start = Buffer.from(image.subarray(0, 12)).toString('latin1');
   const [format] = beginnings.find(([, beginning]) => beginning.test(start)) ?? ['unknown'];

@@ -12,8 +12,8 @@ interface Waiting {
   /** True for a second step of an admitted request. It precedes the other requests of its owner. */
   readonly continues: boolean;
   /**
-   * Returns the estimated minimum time for the waiting image at this position, in milliseconds. 0 is the next
-   * image.
+   * Returns the estimated minimum time for the waiting image at this position, in milliseconds. Position 0 is the
+   * next image.
    */
   estimate_ms(position: number): number;
 }
@@ -33,10 +33,10 @@ interface Owner<R> {
   held: number;
   /** Number of places of the requests that `victims` has selected so far. */
   pledged: number;
-  /** Its requests with waiting images: first the second steps, then the others; each oldest first. */
+  /** Its requests with waiting images: second steps before the others, both oldest first. */
   first: Entry<R> | undefined;
   last: Entry<R> | undefined;
-  /** The last of the second steps. */
+  /** Its last second step in this order. */
   lastContinuing: Entry<R> | undefined;
   /** Number of workers in use, and the estimated time of their jobs. */
   workers: number;
@@ -92,10 +92,10 @@ const maxChecked = 16;
  *    save up unused time.
  *
  * Therefore the first image of a key waits for at most one turn of each other key, whatever the others have sent.
- * With a single worker, or for the first request after 10 s, the current turn may already have begun. It lasts at
- * most as long as one image may take.
+ * With a single worker, or for the first request after 10 s, all workers may be busy with another key's images.
  *
- * The time of a job is known only at its end; until then its estimate counts. All operations take logarithmic time.
+ * The time of a job is known only at its end; until then its estimate counts. Operations take logarithmic time per
+ * request.
  */
 export class FairQueue<R extends Waiting> {
   readonly #now: () => number;
@@ -106,7 +106,7 @@ export class FairQueue<R extends Waiting> {
   readonly #ready = new Heap<Owner<R>>((a, b) => (servedBy(a) - servedBy(b) || a.turn - b.turn) < 0);
   /** Owners whose last request can be dropped, in descending order of their places. */
   readonly #droppable = new Heap<Owner<R>>((a, b) => a.held - a.pledged > b.held - b.pledged);
-  /** Idle owners that had more than their share, in ascending order of the excess. */
+  /** Owners without places, in ascending order of `served_ms`. */
   readonly #idle = new Heap<Owner<R>>((a, b) => a.served_ms < b.served_ms);
   /** Number of owners that hold places. */
   #active = 0;
@@ -211,13 +211,13 @@ export class FairQueue<R extends Waiting> {
 
   /**
    * Returns requests to drop from a full queue, so that `entries` places become free for a request of the key
-   * `newcomer`. Repeatedly selects the latest unstarted request of the key with the maximum number of places. No
-   * key is left with fewer places than the newcomer then has. Returns undefined if this is impossible.
+   * `newcomer`. Repeatedly selects the latest unstarted request of the key with the maximum number of places. Leaves
+   * every key at least one place more than the newcomer has. Returns undefined if this is impossible.
    */
   victims(newcomer: string, entries: number): R[] | undefined {
     const minimum = (this.#owners.get(newcomer)?.held ?? 0) + 1;
     const chosen: R[] = [];
-    /** The next request to drop of each checked owner. */
+    /** For each checked owner, the next request to drop. */
     const candidates = new Map<Owner<R>, Entry<R> | undefined>();
     let freed = 0;
     while (freed < entries) {

@@ -119,8 +119,6 @@ export function kindText({ detected, beginning = '', position }: Sniffed): strin
   return hint === undefined ? words : `${words} ${hint}`;
 }
 
-/** Recognises text that was sent instead of an image, after no decoder recognised the bytes. */
-
 export interface Sniffed {
   detected: Detected;
   /** The beginning of the data, if it is text. */

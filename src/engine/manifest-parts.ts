@@ -54,7 +54,7 @@ export const colours = {
   }),
 };
 
-/** Default source of the models of a pack, except those from another pack. */
+/** Source of a pack's models, unless a model has its own source or comes from another pack. */
 export const source = z.discriminatedUnion(
   'kind',
   [

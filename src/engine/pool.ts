@@ -89,8 +89,8 @@ export class Pool<J extends Jobs> {
 
   /**
    * Gives the slot another thread, and abandons the thread that is stuck in a native call, because a thread cannot
-   * be ended before its native call returns. Returns false and does nothing if there are already as many abandoned
-   * threads as workers, because each may occupy a CPU.
+   * be ended before its native call returns. Returns false and does nothing if the pool is closing, or if there are
+   * already as many abandoned threads as workers, because each may occupy a CPU.
    */
   replace(slot: number): boolean {
     if (this.#closing || this.#abandoned.size >= this.#options.workers) return false;

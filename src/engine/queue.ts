@@ -5,7 +5,7 @@ export interface Origin {
   /** Owner of the request: the id of a key, or the IP address of a client without a key. */
   owner: string;
   request_id: string;
-  /** performance.now() when the last byte of the request arrived, where the deadline begins; by default now. */
+  /** performance.now() at the last byte of the request, from which the deadline counts; by default now. */
   arrived?: number;
   /**
    * True for a second step of an admitted request. It precedes the other requests of its key, is never rejected
@@ -31,7 +31,7 @@ export interface Ticket<Result> {
   cancel(reason: Error): void;
 }
 
-/** Returns the last job of a request, given the outcomes of the others. It runs on the worker of the job before it. */
+/** Returns an optional last job, given the outcomes of the others. It runs on the worker of the job that ended last. */
 export type Finish<Job, Outcome> = (outcomes: readonly Outcome[]) => Job | undefined;
 
 /**
@@ -52,7 +52,7 @@ export interface JobFault<Job> {
  * which saves a message. Large images are assigned one by one.
  *
  * Only requests whose body has arrived occupy places. A slow upload would otherwise keep workers idle while the queue
- * is full. `isFull` rejects requests early, before the body is read, and `submit` decides.
+ * is full. Callers use `isFull` to reject requests before the body is read; `submit` decides.
  */
 interface QueueOptions<Job, Outcome> {
   /** Number of workers. All are up at first. */
@@ -268,7 +268,7 @@ export class JobQueue<Job, Outcome> {
       const next = this.#fair.next({ up: this.#up, free: this.#free.length });
       if (next === undefined) return;
       const { request, allowed } = next;
-      // Two images in one message save a message. Without another request, the second image goes to another worker.
+      // Sending two images together saves a message. Without another request, the second goes to another worker.
       const count = this.#fair.requests > 1 ? allowed : 1;
       const estimate_ms = this.#fair.started(request, count);
       const from = request.next;

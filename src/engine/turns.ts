@@ -1,13 +1,13 @@
 /**
- * A calculation over a body, in steps. Each step yields its cost, in the number of single bytes that the main
- * thread reads in the same time.
+ * A calculation over a body, in steps. Each step yields its cost: the number of bytes that the main thread reads one
+ * by one in that time.
  */
 export type Steps<Result> = Generator<number, Result, void>;
 
 /** Approximate maximum cost of a step. A step may exceed it by the piece of the body that it reads last. */
 export const step_cost = 64 * 1024;
 
-/** Cost of the steps in one turn of the event loop. They take at most some milliseconds. */
+/** Cost of the steps in one turn of the event loop. They take a few milliseconds at most. */
 export const turn_cost = 4 * step_cost;
 
 /** Runs all steps without interruption. */
@@ -49,7 +49,7 @@ const waiting: (() => void)[] = [];
 
 /**
  * Resolves in a later iteration of the event loop. Only one calculation continues in each iteration. With
- * setImmediate alone, each calculation would run a turn in the same iteration.
+ * setImmediate alone, all calculations would continue in the same iteration.
  */
 function nextTurn(): Promise<void> {
   return new Promise((resolve) => {
