@@ -153,7 +153,7 @@ function writeProgram(forRegistry) {
   linkToRepository(programFolder);
 }
 
-/** Adds these notices to the program's package, and resolves to its folder. */
+/** Adds the notices of the API reference to the program's package, and resolves to the folder of the package. */
 async function programPackage() {
   copy(join(await notices(), 'api-reference.txt'), programFolder, 'licences/api-reference.txt');
   return programFolder;

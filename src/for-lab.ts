@@ -1,4 +1,4 @@
-/** Exports for the laboratory, the package @facematch/lab. It imports nothing else from this package. */
+/** Exports for the laboratory, the package @facematch/lab, which imports nothing else from this package. */
 
 export { describeFinding } from './cli/doctor/finding.ts';
 export { drawFaces } from './cli/drawing.ts';

@@ -14,9 +14,9 @@ import {
 } from './graph.ts';
 
 /**
- * Replaces a softmax over two classes by a sigmoid: softmax(a, b) = (σ(a − b), σ(b − a)). The difference moves into
- * the weights of the convolutions before it, which are linear, so it takes no time at run time. ONNX Runtime's
- * softmax is slow on a detector's output, which has thousands of rows of two values.
+ * Replaces a softmax over two classes by a sigmoid: softmax(a, b) = (σ(a − b), σ(b − a)). The subtraction moves into
+ * the weights of the previous convolutions, which are linear, so it takes no time at run time. ONNX Runtime's softmax
+ * is slow on a detector's output, which has thousands of rows of two values.
  */
 export function rewritePairSoftmax(graph: Graph): void {
   for (const softmax of graph.node.filter(({ opType }) => opType === 'Softmax')) {
@@ -73,7 +73,7 @@ export const offsetsOutput = 'offsets';
 /**
  * Removes the box decoding from Ultra-Light models, so that the caller decodes only the few boxes with a high score.
  * The decoding contains prior boxes for one input size. Without them the model accepts any input size. A model with
- * another decoding fails in verifyRewrite.
+ * other priors fails in verifyRewrite.
  */
 export function cutBoxDecoding(graph: Graph): void {
   const decoding = findDecoding(graph);

@@ -7,7 +7,7 @@ const { onnx } = onnxProto;
 /**
  * Converts a TensorFlow Lite model to ONNX. TensorFlow Lite stores channels last, and ONNX stores them before height
  * and width, so the shapes of four-dimensional tensors and the weights are permuted. This takes no time at run time,
- * except for Reshape: its result depends on the order, so each one gets a Transpose before it.
+ * except for Reshape: its result depends on the order, so a Transpose before it restores the order.
  */
 export function onnxOf(bytes: Uint8Array): Uint8Array {
   const net = readTflite(bytes);

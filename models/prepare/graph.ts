@@ -75,7 +75,7 @@ export function makeIntegers(name: string, values: number[]): Constant {
   return onnx.TensorProto.create({ name, dims: [values.length], dataType: INT64, rawData });
 }
 
-/** Returns a node with one output, which has the same name. */
+/** Returns a node with one output. The node has the name of its output. */
 export function makeNode(
   opType: string,
   input: string[],

@@ -118,7 +118,7 @@ export async function readFromOtherPack(
   if (net?.sha256 !== expected) {
     throw new Error(
       `The ${role} of the pack ${from.pack} has the SHA-256 ${net?.sha256}, but the manifest of ${manifest.name} ` +
-        `expects ${expected}, so that pack has changed. Copy its member "${role}" to this manifest, and calibrate this pack again.`,
+        `expects ${expected}: that pack has changed. Copy its member "${role}" to this manifest, and calibrate this pack again.`,
     );
   }
   report(`Copying ${file} from the pack ${from.pack}`);

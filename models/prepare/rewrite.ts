@@ -126,7 +126,7 @@ export function rewriteNet(bytes: Uint8Array): Uint8Array {
 
 /**
  * Replaces slopes a > 1 by slopes below 1: PReLU(x; a) = −PReLU(−a·x; 1/a). Multiplies the weights of the
- * convolutions before and after it by the sign and the factor. Skips a PReLU with another neighbour.
+ * convolutions before and after the PReLU by the sign and the factor. Skips a PReLU between other operators.
  */
 export function flattenSlopes(graph: Graph): void {
   for (const node of graph.node.filter(({ opType }) => opType === 'PRelu')) {

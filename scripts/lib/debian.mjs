@@ -105,7 +105,7 @@ for service in redis-server nginx caddy haproxy logrotate.timer; do
   fi
 done`;
 
-/** Returns the URL of the mirror that apt uses, preferably one with origin Debian. Throws a SetupError if none. */
+/** Returns the URL of a mirror that apt uses, preferably with origin Debian. Throws a SetupError if there is none. */
 export function ownMirror(advice = '') {
   const format = '$(SITE) $(ORIGIN)';
   const targets = ask('apt-get', ['indextargets', '--format', format, 'Created-By: Packages']) ?? '';

@@ -13,7 +13,7 @@ const typesFile = 'build/client/types.d.ts';
 const typesStamp = 'build/client/.stamp';
 const typesHash = () => hashOf(['src', 'package-lock.json', 'scripts/lib/client-types.mjs']);
 
-/** Writes the types of `facematch/client-types`. It is a separate step, because the type check needs only these. */
+/** Writes the types of `facematch/client-types`. The type check needs only this step of the build. */
 export const typesStep = {
   id: 'types',
   title: "clients' types",

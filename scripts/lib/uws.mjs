@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { atLeast, thisMachine } from '../../src/cli/system-requirements.mjs';
 import { extractFiles, requireDigest } from './extract.mjs';
 
-/** Folder of the binaries, each in a subfolder `folder` of its build. src/http/uws/uws.ts searches this folder. */
+/** Folder of the binaries. Each is in the subfolder `folder` of its build. src/http/uws/uws.ts searches this folder. */
 export const uwsFolder = 'build/uws';
 
 /**

@@ -50,7 +50,9 @@ const LiveStep = object('A step of the challenge.', {
   yaw_change: degrees(
     "Change of the yaw from the first frames to `frame`, 0 without it; positive to the person's own left",
   ),
-  pitch_change: degrees('Change of the pitch from the first frames to `frame`, 0 without it; positive upwards'),
+  pitch_change: degrees(
+    'Change of the pitch from the first frames to `frame`, 0 without it; positive upwards',
+  ),
 });
 
 export const LiveFrame = PersonPhoto.extend({

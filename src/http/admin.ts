@@ -68,7 +68,7 @@ const unknownHost =
 
 /**
  * Returns true for an IP address or a configured host name. A web page could point any other name at this listener
- * (DNS rebinding). A request without Host is accepted, because browsers always send it.
+ * (DNS rebinding). A request without Host is accepted, because browsers always send Host.
  */
 function isKnownHost(
   host: string | undefined,

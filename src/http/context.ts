@@ -87,7 +87,7 @@ export class Context {
     return this.quota?.key_id ?? this.exchange.request.peer;
   }
 
-  /** Returns the tokens and makes the challenge valid again. Call it for a 503, because the request was not served. */
+  /** Refunds the tokens and makes the challenge valid again. Call it for a 503, because the request was not served. */
   giveBack(): void {
     this.quota?.giveBack();
     if (this.challenge !== undefined) this.services.challenges.giveBack(this.challenge);

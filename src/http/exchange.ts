@@ -37,7 +37,7 @@ export type ReplyMode =
   /** The end of the body is ambiguous. The connection closes after the response. */
   | 'cut';
 
-/** Interface of a transport for one exchange. It calls `data`, `left` and `endUnclear`. */
+/** Interface of a transport for one exchange. The transport calls `data`, `left` and `endUnclear` of the exchange. */
 export interface Wire {
   /** True if the connection must close after this exchange. */
   readonly isLast: boolean;
@@ -58,8 +58,8 @@ export interface Expected {
   /** The error if the transport cannot determine the end of the body. */
   malformed: Problem;
   /**
-   * Returns true if these bytes are a complete body. If the transport then still waits for more, the request is
-   * rejected early.
+   * Returns true if these bytes are a complete body. If the transport waits for more bytes, the request is rejected
+   * early.
    */
   isWhole(bytes: Buffer): boolean;
 }
@@ -72,7 +72,7 @@ export class ClientLeft extends Error {
   }
 }
 
-/** Maximum size of the rest of a body that is discarded to keep the connection, because a new one would cost more. */
+/** Maximum number of bytes that are discarded to keep a connection, because a new connection would cost more. */
 const keepAlive_bytes = 1024 * 1024;
 
 /**
@@ -81,7 +81,7 @@ const keepAlive_bytes = 1024 * 1024;
  */
 const smallChunk_bytes = 256;
 
-/** Maximum number of bytes that are discarded of a body whose upload failed. */
+/** Maximum number of bytes that are discarded from a body whose upload failed. */
 const lingering_bytes = 256 * 1024;
 
 /** Maximum time for discarding a body whose upload failed, so that the client can read the response. */
@@ -158,7 +158,7 @@ export class Exchange {
 
   /**
    * Sends the response. Returns false if a response was sent before or the client has disconnected. `close`: closes
-   * the connection after the response. If sending throws, the connection is closed.
+   * the connection after the response. If sending fails, closes the connection and throws.
    */
   reply({ status, headers, body }: Reply, further: Headers = [], close = false): boolean {
     if (!this.open) return false;

@@ -58,7 +58,7 @@ export function cannotListen({ host, port, variables }: ListenerOptions, code = 
   return new Error(`Cannot listen on ${host} port ${port} (${code}): ${fault}. Set ${variables}.`);
 }
 
-/** Listens for a moment. Returns the error code, or undefined on success. */
+/** Opens and closes a listener. Resolves to the error code, or to undefined on success. */
 export function listenError(host: string, port: number): Promise<string | undefined> {
   return new Promise((resolve) => {
     const server = createServer();

@@ -24,7 +24,7 @@ export class Pipeline {
   readonly #router: Router;
   readonly #cors: Cors;
   inFlight = 0;
-  /** Number of requests in flight or whose body is still arriving after the response. */
+  /** Number of requests in flight, or with a body that is still arriving after the response. */
   #open = 0;
   #lastRequest_ms = Number.NEGATIVE_INFINITY;
 

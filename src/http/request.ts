@@ -81,7 +81,7 @@ const digits = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 const time_digits = 10;
 const random_digits = 16;
 
-/** Random bytes for many ids. Fetching them for each id would cost more than the rest of the id. */
+/** Random bytes for many ids. A system call for each id would take longer than the rest of `newRequestId`. */
 const random = new Uint8Array(256 * random_digits);
 let randomAt = random.length;
 

@@ -3,7 +3,7 @@
 export interface UnreadResponse {
   /** Memory that only this response uses; 0 for a document, because all responses share it. */
   readonly held_bytes: number;
-  /** Sends as many bytes as the socket accepts. Returns the progress, in a unit that never decreases. */
+  /** Sends as many bytes as the socket accepts. Returns the progress, a number that never decreases. */
   push(): number;
   giveUp(): void;
 }
@@ -44,7 +44,7 @@ export class UnreadResponses {
     this.#makeRoom();
   }
 
-  /** Abandons responses until the limit is kept: first those without progress since the last check, then the others. */
+  /** Abandons responses until the limit is met: first those without progress since the last check, then the others. */
   #makeRoom(): void {
     if (this.held_bytes <= this.#limit_bytes) return;
     let checks = maxChecks;

@@ -234,7 +234,7 @@ async function becomeReady(
   return readiness.stage === 'ready';
 }
 
-/** Minimum time for the workers to end, even if the shutdown time is used up. They usually end within milliseconds. */
+/** Minimum time for the workers to end, even after the shutdown timeout. They usually end within milliseconds. */
 const minForWorkers_ms = 1000;
 
 async function shutDown(
@@ -258,7 +258,7 @@ async function shutDown(
   );
   await Promise.all(closing);
   if (!ended) logger.warn('worker did not exit in time');
-  // Logged, because no scrape follows that would report the final counts.
+  // Logged, because no later scrape reports the final counts.
   const audit_lines_lost = telemetry.audit?.lines.dropped;
   logger[audit_lines_lost ? 'error' : 'info']({ requests_cut: cut, audit_lines_lost }, 'stopped');
   return ended;

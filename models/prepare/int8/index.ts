@@ -37,7 +37,7 @@ export function quantiseNet(bytes: Uint8Array, plan: Int8Plan): Uint8Array {
 
 const quantisable: ReadonlySet<string> = new Set(['Conv', 'Add', 'PRelu']);
 
-/** Returns the tensor that identifies a node in a plan: the input of a PReLU, or the output of another node. */
+/** Returns the tensor that identifies a node in a plan: the input of a PReLU, or the output of any other node. */
 function convolutionBehind({ opType, input, output }: Node): string {
   return opType === 'PRelu' ? input![0]! : output![0]!;
 }
@@ -84,7 +84,7 @@ export interface Int8Plan {
   fitted_on: string;
   /** Convolutions that stay floats, by their output tensor. */
   floats: string[];
-  /** Codes of the factors of each Channels, by its name: one signed byte per channel, in base64. */
+  /** Factors by the name of a `Channels`: the code of each channel's factor as a signed byte, in base64. */
   factors: Record<string, string>;
   ranges: Record<string, readonly [low: number, high: number]>;
 }

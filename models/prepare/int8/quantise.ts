@@ -87,7 +87,7 @@ class Quantiser {
     this.rangeOf = rangeOf;
   }
 
-  /** Adds the node on integers. If `floats` is true, also converts its output to floats for other nodes. */
+  /** Adds the integer form of a node. If `floats` is true, also converts its output to floats for other nodes. */
   addQuantised(node: Node, floats: boolean): void {
     const [output] = node.output as [string];
     const wholes = { Conv: this.convolution, Add: this.sum, PRelu: this.prelu };

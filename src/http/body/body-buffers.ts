@@ -23,7 +23,7 @@ export interface BodyBuffer {
 const minCapacity_bytes = 64 * 1024;
 const maxKeptBuffer_bytes = 32 * 1024 * 1024;
 
-/** Number of bytes that are wiped in one turn of the event loop, which takes some milliseconds. */
+/** Number of bytes that are wiped in one turn of the event loop, within a few milliseconds. */
 const wipedAtOnce_bytes = 8 * 1024 * 1024;
 
 /** Minimum capacity with separate pages, which need physical memory only when they are written. */

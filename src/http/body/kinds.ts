@@ -26,8 +26,8 @@ export interface Body<Sent> {
 
 export interface Reader<Sent> {
   /**
-   * Returns true if these bytes are a complete body. If the transport then still waits for more, the request is
-   * rejected early.
+   * Returns true if these bytes are a complete body. If the transport waits for more bytes, the request is rejected
+   * early.
    */
   isWhole(bytes: Buffer): boolean;
   /** Parses the body. Throws Problem. */
@@ -46,7 +46,7 @@ const fewerImages =
 
 const isJson = (type = '') => /^application\/json\s*(?:;|$)/i.test(type.trim());
 
-/** Returns the body of an endpoint for images: a form, or JSON with the same fields, depending on Content-Type. */
+/** Returns the body format for images by Content-Type: a form, or JSON with the same fields. */
 export function imagesBody(rules: FormRules, services: Services): (type: string | undefined) => Body<Form> {
   const { config } = services;
   const partLimits = {
@@ -87,7 +87,7 @@ function* readNothing(): Steps<undefined> {
   return undefined;
 }
 
-/** Returns the body of the endpoint for embeddings: JSON that a worker parses. */
+/** Returns the body format for embeddings: JSON that a worker parses. */
 export function embeddingsBody({ max_body_bytes }: BodyLimits): Body<undefined> {
   return {
     limit_bytes: Math.min(maxJson_bytes, max_body_bytes),

@@ -39,7 +39,7 @@ const DEL = 0x7f;
 
 /**
  * Parses the header lines from `from` up to and including the empty line. `header_bytes`: maximum size of the
- * lines.
+ * lines. Throws Problem invalid_multipart.
  */
 export function parsePartHeaders(body: Buffer, from: number, header_bytes: number): PartHeaders {
   const fields = new Map<string, Field>();
@@ -169,8 +169,8 @@ const token = /[0-9A-Za-z!#$%&'*+.^_`|~-]*/y;
 interface ParameterRules {
   /**
    * Characters that a backslash escapes in a quoted string. `quotes`: only `"` and `\`, because browsers do not
-   * escape the backslashes of a file name, as in `"C:\new.jpg"`. `none`: rejects backslashes, and commas outside
-   * quotes, because parsers differ on both.
+   * escape the backslashes of a file name, as in `"C:\new.jpg"`. `none`: rejects backslashes inside quotes and commas
+   * outside, because parsers differ on both.
    */
   escapes: 'none' | 'quotes';
   /** Returns the error to throw; `at` is an index into the text. */
@@ -234,8 +234,8 @@ function quotedString(text: string, open: number, rules: ParameterRules): Value 
 }
 
 /**
- * Parses an unquoted value. RFC 2045 §5.1 requires a token; `/ : = ? ( )` and UTF-8 are accepted too, because
- * some clients send them.
+ * Parses an unquoted value. RFC 2045 §5.1 requires a token; other characters are accepted too, because some clients
+ * send `/ : = ? ( )` or UTF-8.
  */
 function bareValue(text: string, from: number, rules: ParameterRules): Value {
   let at = from;

@@ -71,7 +71,7 @@ export function boundaryOf(contentType: string): string | undefined {
   return boundary;
 }
 
-/** Returns the parts in the order sent; none for an empty form. Throws Problem for any other input. */
+/** Returns the parts in the order sent; none for an empty form. Throws Problem for a malformed body. */
 export function* parseMultipart(body: Buffer, boundary: string, limits: MultipartLimits): Steps<Part[]> {
   const delimiters = new DelimiterSearch(body, boundary);
   const parts: Part[] = [];

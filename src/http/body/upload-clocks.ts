@@ -5,8 +5,8 @@ const rearmEvery_ms = 4000;
 const pause_ms = 2000;
 
 /**
- * Timeouts of an upload: for the whole body, and for a pause in it. They also restart µWS's own timeout (10 s, reset
- * only by 160 KiB), which would close the connection without a response.
+ * Timeouts of an upload: for the whole body, and for a pause in it. Also restarts µWS's own timeout (10 s, reset only
+ * by 160 KiB of data), which would close the connection without a response.
  */
 export class UploadClocks {
   readonly #whole: NodeJS.Timeout;

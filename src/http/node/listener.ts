@@ -96,7 +96,7 @@ async function listen(server: Server, options: ListenerOptions): Promise<void> {
 
 /** Passes every request of the server to `handle`. `unclear`: true if the end of the bodies is ambiguous. */
 function serve(server: Server, { limits, handle, onFault }: ListenerOptions, unclear: boolean): void {
-  // No limit, because Node silently drops headers beyond it. The size of the headers limits their number.
+  // Unlimited, because Node would silently drop further headers. The size of the headers limits their number.
   server.maxHeadersCount = 0;
   const handleRequest: RequestListener = (req, res) => {
     const { socket } = req;
@@ -146,7 +146,7 @@ function hasTwoHosts({ rawHeaders }: IncomingMessage): boolean {
 }
 
 /**
- * Maximum number of requests per connection that wait for their response. Each needs some KiB of memory, and one
+ * Maximum number of requests per connection that wait for their response. Each needs a few KiB of memory, and one
  * packet may contain a thousand requests.
  */
 const maxPipelined = 32;

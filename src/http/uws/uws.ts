@@ -4,8 +4,8 @@ import { dirname, join, resolve } from 'node:path';
 import { productPath, uwsFolder } from '../../config/paths.ts';
 
 /**
- * Finds a µWebSockets.js that loads on this machine: the one in FACEMATCH_UWS, or one of the two versions that set-up
- * extracts from npm packages.
+ * Finds a µWebSockets.js that loads on this machine: the one in FACEMATCH_UWS, or one of two versions that were
+ * extracted from npm packages.
  */
 
 /**

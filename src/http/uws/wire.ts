@@ -106,8 +106,8 @@ export class UwsWire implements Wire {
   }
 
   /**
-   * Closes the connection after the last of the events. Closing earlier would reset the connection, and clients
-   * would report the reset instead of the response (RFC 9112, section 9.6).
+   * Counts an event of `#toCome`, and closes the connection after the last. Closing earlier would reset the connection,
+   * and clients would report the reset instead of the response (RFC 9112, section 9.6).
    */
   #closeWhenDone(res: HttpResponse): void {
     this.#toCome -= 1;
