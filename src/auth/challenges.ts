@@ -143,7 +143,7 @@ export class Challenges {
     if (!isFirst) throw invalidChallenge('used');
   }
 
-  /** Makes a challenge valid again. Call it if the server was too busy to analyse the frames. */
+  /** Makes a used challenge valid again. Call it if the response is 503. */
   giveBack({ id }: Redeemed): void {
     this.#used.remove(id);
     this.#options.shared?.unclaim(id);

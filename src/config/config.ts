@@ -148,7 +148,7 @@ export const settings = {
     1024,
     Number.MAX_SAFE_INTEGER,
     (config) => Math.max(256 * MiB, config.max_body_bytes as number),
-    'Maximum memory for the bodies of in-flight requests, in bytes; one key may use at most half. Further requests get 503',
+    'Maximum memory for the bodies of in-flight requests, in bytes; one key may use at most half, or one maximum body if that is larger. Further requests get 503',
   ),
   max_parts: integer(2, 1000, 16, 'Maximum number of form parts, without repetitions of a repeatable field'),
   max_part_header_bytes: integer(64, 65_536, 8192, 'Maximum size of the headers of one part, in bytes'),

@@ -39,7 +39,7 @@ export const counters = {
     buckets: seconds,
   },
   stage_duration_seconds: {
-    help: 'Time of each stage of a request; `queue` is the wait for a worker, also of rejected requests',
+    help: 'Time of each stage of a request; `queue` is the wait for a worker, also of requests rejected after the analysis',
     labels: { stage: timedStages },
     buckets: seconds,
   },
@@ -118,7 +118,7 @@ export const gauges = {
     '1 while rate limits are shared, 0 while Redis is unreachable; absent without `FACEMATCH_LIMITER`',
   used_challenges: 'Used liveness challenges in memory; kept until they have expired',
   key_file_stale:
-    '1 while the key file cannot be read, so that its latest changes, such as revocations, have no effect',
+    '1 while the changed key file cannot be loaded, so that its changes, such as revocations, have no effect',
   tls_certificate_not_after_seconds:
     'Expiry of the certificate in use, in seconds since 1970; absent without a certificate',
   ready: '1 while requests are served, 0 during startup and shutdown',
