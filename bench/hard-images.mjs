@@ -165,7 +165,7 @@ if (sets.shared) {
       const { faces, ...size } = analyse(upright);
       return { name, bytes, face: faces[0], move: turns[degrees](size) };
     });
-  await row('faces turned in the pixels', turnedFaces, expectFace);
+  await row('faces with rotated pixels', turnedFaces, expectFace);
 } else {
   process.stderr.write(
     'Skipped rows that need ../shared: it does not exist, and FACEMATCH_SHARED is not set\n',

@@ -85,7 +85,7 @@ describe('the addon', () => {
     expect(() => addon.discard(new Uint8Array(0), 0)).not.toThrow();
   });
 
-  it.each([-1, 11, Number.NaN, undefined])('throws for %s as a number of bytes of ten', (written) => {
+  it.each([-1, 11, Number.NaN, undefined])('throws for %s as a byte count or offset in ten bytes', (written) => {
     expect(() => addon.discard(new Uint8Array(10), written as number)).toThrow(TypeError);
     expect(() => addon.wipe(new Uint8Array(10), written as number)).toThrow(TypeError);
     const copy = () => addon.copyBytes(new Uint8Array(20), written as number, new Uint8Array(10));
@@ -276,7 +276,7 @@ describe('base64', () => {
     );
   });
 
-  it('accepts only canonical text when any character changes', () => {
+  it('accepts text with a changed character only if it is canonical', () => {
     const isCanonical = (text: string) => {
       const again = Buffer.from(text, 'base64').toString('base64');
       return text === again || text === again.replace(/=+$/, '');

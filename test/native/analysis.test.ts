@@ -29,7 +29,7 @@ function faceFinder(pack: string) {
 }
 
 /**
- * Maximum and mean deviation of the cosines of the 22 faces in six group photos. RENEW_COSINES=1 writes cosines.json
+ * Maximum and mean deviation of the cosines between 22 faces of six group photos. RENEW_COSINES=1 writes cosines.json
  * again after a change of the nets. The last bits of float convolutions differ between CPUs, and rounding to bytes
  * magnifies the difference. For int8, an error of a millionth in the input results in a cosine of 0.997. A CPU without
  * VNNI deviated by 0.0135 in the mean, and by 0.0056 with unsigned weights. An AMD EPYC without AVX-512 deviates by

@@ -57,7 +57,7 @@ test.each<[what: string, files: string[], message: string]>([
   expect({ code, stdout, stderr }).toEqual({ code: 1, stdout: '', stderr: `${message}\n` });
 });
 
-/** Copies the bin and the modules that it loads first to `folder`. Returns the bin's path. */
+/** Copies the bin to `folder`, with the modules that it loads first. Returns the bin's path. */
 function copyBin(): string {
   const early = ['src/cli/system-requirements.mjs', 'src/config/installation.mjs'];
   for (const path of ['scripts/facematch.mjs', 'package.json', ...early])
@@ -200,7 +200,7 @@ describe('facematch config', () => {
     });
   });
 
-  test('prints nothing for valid settings with --check, and ignores unrelated variables', async () => {
+  test('prints nothing for valid settings with --check, and warns about unknown variables', async () => {
     expect(await config({}, 'config --check')).toEqual({ code: 0, stdout: '', stderr: '' });
     const { code, stderr } = await config({ FACEMATCH_HSOT: 'x' }, 'config --check');
     expect([code, stderr]).toEqual([0, 'warning: FACEMATCH_HSOT is not a setting and is ignored\n']);

@@ -257,7 +257,7 @@ const errors: Record<ErrorCode, Row> = {
     members: { given: `yunet ${version}` },
   },
   invalid_embedding: {
-    when: 'an embedding has no numbers',
+    when: 'an embedding is empty',
     at: ['POST', paths.embeddings],
     ask: () => server.postJson(paths.embeddings, emptyEmbeddings),
     members: { field: '/embedding' },
@@ -335,7 +335,7 @@ const liveServer = await TestServer.forFile({
 const examples = new Map<string, Json>();
 afterAll(() => recordExamples(examples));
 
-/** Returns a challenge whose step is the one that the frames show. */
+/** Returns a challenge with the step that the frames show. */
 async function challenge(): Promise<string> {
   for (;;) {
     const { body } = await liveServer.send({ path: paths.challenge });

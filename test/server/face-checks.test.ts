@@ -19,7 +19,7 @@ const folder = newFolder();
 const nets = [2.7, 4].map((scale) => ({ net: redIsLive, scale }));
 const FACEMATCH_PACK = livePack(folder, nets, 0.4);
 const FACEMATCH_ENDPOINTS = 'match_advanced,match_many,detect,embed,models';
-// An image with a crowd takes long.
+// Analysing a crowd takes long.
 const longTimeout = { FACEMATCH_IMAGE_TIMEOUT_MS: '60000' };
 const server = await TestServer.forFile({
   env: {

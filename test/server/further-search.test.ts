@@ -11,7 +11,7 @@ const env = { FACEMATCH_ENDPOINTS };
 const server = await TestServer.forFile({ env });
 const caching = await TestServer.forFile({ env: { ...env, FACEMATCH_EMBEDDING_CACHE_SIZE: '8' } });
 
-/** The first two are one person. */
+/** The first two portraits show one person. */
 const [holder, , other] = (cutOuts() as Sharp[]).slice(0, 3) as [Sharp, Sharp, Sharp];
 const person = await (cutOuts() as Sharp[])[1]!.jpeg({ quality: 95 }).toBuffer();
 const stranger = await other.clone().jpeg({ quality: 95 }).toBuffer();

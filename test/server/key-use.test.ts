@@ -29,7 +29,7 @@ async function limit(key: string): Promise<void> {
 test.each([
   ['has', narrow, async () => {}],
   ['gets while requests are in flight', shop, limit],
-])('allows as many requests in flight as the limit that a key %s', async (_when, key, change) => {
+])('rejects a request beyond the limit of requests in flight that a key %s', async (_when, key, change) => {
   gate.close();
   const ask = () => server.match(twoPhotos(), { key });
   const running = [ask(), ask()];
@@ -81,7 +81,7 @@ test('counts use by the name of the key', async () => {
 test('applies a revocation once a file descriptor is available to read it', async () => {
   const descriptors = (max: number) =>
     execFileSync('prlimit', ['--pid', String(server.child.pid), `--nofile=${max}:`]);
-  // From here on one connection is used for the admin listener.
+  // Opens the connection to the admin listener that later requests for metrics use.
   await server.metricBecomes('facematch_key_file_stale', 0);
   descriptors(1);
   try {

@@ -34,7 +34,7 @@ describe('a match', () => {
     const indexes = { image1_face_index: image1.face_index, image2_face_index: image2.face_index };
     expect(body.pairs[0]).toEqual({ ...indexes, similarity, confidence_percent });
     expect(confidence_percent).toBeGreaterThanOrEqual(70);
-    // 30 + 10·(−log10 FMR), to the two digits of the reported rate. Beyond the floor, only the percentage continues.
+    // The rate has two digits. Where it has reached its floor, the percentage still increases.
     const percent = 30 - 10 * Math.log10(body.false_match_rate);
     if (body.extrapolated) expect(confidence_percent).toBeGreaterThanOrEqual(percent);
     else expect(percent).toBeCloseTo(confidence_percent, 0);
@@ -73,7 +73,7 @@ describe('response headers', () => {
   });
 });
 
-test.each(['jpeg', 'png', 'webp'] as const)('recognises %s whatever its file name is', async (format) => {
+test.each(['jpeg', 'png', 'webp'] as const)('recognises %s despite a wrong file name', async (format) => {
   const image1 = await sharp(samples.one).resize(960).toFormat(format).toBuffer();
   const data = new FormData();
   data.append('image2', new Blob([new Uint8Array(samples.three)]));

@@ -202,7 +202,7 @@ test('compares embeddings of several photos like the photos, in lists of minimum
       errors: [disagreement],
     },
   });
-  // A candidate beyond `limit` is not reported as a problem.
+  // Candidates with a problem are listed in addition to the best `limit` results.
   const best = await sendEmbeddings({ ...embeddingsBody, limit: 1 });
   expect(best.body.results.map(({ id }: Json) => id)).toEqual([body.results[0].id, 'both']);
   const { agreement_percent: _, ...place } = disagreement;

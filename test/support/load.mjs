@@ -164,8 +164,8 @@ export class Load {
   }
 
   /**
-   * Open loop: sends requests at a fixed rate per second without waiting for responses. Resolves when the last
-   * request has a response.
+   * Open loop: sends requests at a fixed rate per second without waiting for responses. Resolves when every request
+   * has a response or is lost.
    */
   async openLoop(rate, seconds) {
     const start = performance.now();

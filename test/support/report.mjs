@@ -95,7 +95,7 @@ export function report({ title, facts, claims, json }) {
   }
 }
 
-/** Rewrites one line on a terminal; prints nothing if there is none. */
+/** Rewrites one line if standard error is a terminal; otherwise prints nothing. */
 export function progress(text) {
   if (process.stderr.isTTY) process.stderr.write(`\r\x1b[K${text}`);
 }

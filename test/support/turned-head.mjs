@@ -21,7 +21,7 @@ export const sitter = () => cutOuts()[person.cutOut];
 
 const size = { width: 480, height: 360, scale: 62 };
 
-/** Returns a JPEG frame for each pose ({ yaw, pitch } in degrees). `surface`: a result of `surfaces`. */
+/** Returns a JPEG frame for each pose ({ yaw, pitch } in degrees). `surface`: such as `surfaces.flat()`. */
 export async function turnedFrames(poses, { surface = surfaces.head(), quality = 90 } = {}) {
   const side = 480;
   const { data } = await sitter()

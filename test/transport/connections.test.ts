@@ -101,7 +101,7 @@ describe('a body that does not arrive', async () => {
     ['completely', server.lengthHeaders(body.length + 10), body, /^The body is complete, .* 10 more bytes/],
     ['to its last chunk', server.chunkedHeaders(), chunk(body), /^The body is complete, .* the last chunk/],
   ])(
-    'gets an explanation if it does not arrive %s, and dripping does not keep the connection open',
+    'is rejected with the missing part if it does not arrive %s, and later bytes do not keep the connection open',
     { timeout: 120_000 },
     async (_what, requestHeaders, bytes, detail) => {
       const client = connect(server);

@@ -123,7 +123,7 @@ test.each(['100-continue', '100-Continue', '100-CONTINUE'])(
   },
 );
 
-test('responds before bytes that are not a request on node:http, and with 505 on µWS', async () => {
+test('responds to a request before invalid bytes on node:http, but with 505 on µWS', async () => {
   const client = new RawClient(server.port);
   client.write(Buffer.concat([server.photoRequest(), Buffer.from('\0 behind\r\n\r\n')]));
   expect(await statusOf(client)).toBe(transport === 'node' ? 200 : 505);
@@ -196,7 +196,7 @@ describe('a page of another origin', () => {
 describe('the admin listener', () => {
   const get = (path: string, method = 'GET') => fetch(server.adminOrigin + path, { method });
 
-  test('responds to HEAD, rejects other methods and paths with problems', async () => {
+  test('responds to HEAD, and rejects other methods and paths with problems', async () => {
     expect((await get('/healthz', 'HEAD')).status).toBe(200);
     const post = await get('/healthz', 'POST');
     expect([post.status, post.headers.get('allow')]).toEqual([405, 'GET, HEAD']);

@@ -42,7 +42,7 @@ const env = {
 const server = await TestServer.forFile({ env }, home);
 
 describe('the order of checks', () => {
-  // Each row fails at its step and at all later ones. The response reports the first, before the body is sent.
+  // Each row fails at its step and at all later steps. The response reports the first failure, before the body is sent.
   const wrong = { 'content-type': 'text/plain', 'content-length': String(maxBody + 1) };
   const keyless = { ...wrong, 'x-api-key': undefined };
   const advanced = `POST ${paths.advanced} HTTP/1.1`;

@@ -92,7 +92,7 @@ describe.skipIf(!hasOpenssl)('a server with a certificate', () => {
   test.each([
     ['an invalid key', 'wrong', 401],
     ['a body that is too large', undefined, 413],
-  ])("delivers a rejection before the body to undici and Node's https: %s", async (_what, key, status) => {
+  ])("delivers a rejection to undici and Node's https while they send the body: %s", async (_what, key, status) => {
     const bytes = Buffer.alloc(25_000_000, 120);
     const headers = { 'x-api-key': key ?? server.key, 'content-type': 'application/octet-stream' };
     const dispatcher = new Agent({ connect: { ca } });

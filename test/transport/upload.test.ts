@@ -160,11 +160,11 @@ test.each<[string, string]>([
   ['two lengths', 'content-length: 5\r\ncontent-length: 6\r\n'],
   ['the same length twice', 'content-length: 5\r\ncontent-length: 5\r\n'],
   ['a length that is not a number', 'content-length: 5x\r\n'],
-  // An empty length is sent as the last header, where node:http ignores it.
+  // node:http itself ignores an empty length in the last header.
   ['an empty length', 'content-length: \r\n'],
   ['an unknown transfer coding', 'transfer-encoding: gzip, chunked\r\n'],
 ])(
-  'rejects headers with %s and closes the connection, in however many packets they arrive',
+  'rejects headers with %s and closes the connection, in one packet and in two',
   async (_what, lines) => {
     const plain = server.requestHeaders({ 'x-note': 'GET /smuggled HTTP/1.1' });
     const requestHeaders = `${plain.slice(0, -2)}${lines}\r\n`;
@@ -222,7 +222,7 @@ describe('a slow sender', () => {
 
 test('leaves memory for uploads of other keys, and releases it after a disconnect', async () => {
   client.write(Buffer.concat([Buffer.from(server.lengthHeaders(19_000_000)), Buffer.alloc(18_999_999)]));
-  // The last byte is already counted, because it is in a huge page.
+  // The missing last byte is counted too, because it is in the last huge page.
   await server.metricBecomes('facematch_upload_memory_bytes', 19_000_000);
   const response = await server.sendRaw(server.lengthHeaders(19_000_000));
   expect(response.body).toMatchObject({ status: 503, code: 'overloaded' });

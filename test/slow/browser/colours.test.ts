@@ -8,7 +8,7 @@ import type { Json } from '../../server/support/client.ts';
 import { newFolder } from '../../support/folder.ts';
 import { chromiumFile, Session } from './support/session.ts';
 
-/** The server compares the pixels that a browser shows: each file is compared with what Chromium draws of it. */
+/** Tests that the server compares the pixels that Chromium shows: compares each file with Chromium's drawing of it. */
 
 const uint32 = (...values: number[]): Buffer => {
   const bytes = Buffer.alloc(4 * values.length);

@@ -200,7 +200,7 @@ describe.skipIf(chromiumFile === undefined)('the faces of a photo', () => {
     }
     expect(await demo.faces(1).count()).toBe(faces.length);
     expect(await demo.page.getByLabel('Threshold').isVisible()).toBe(false);
-    // Back again: the results are cleared, and two photos can be compared.
+    // Switching back clears the results, and two photos can be compared.
     await demo.page.getByLabel('Two photos').check();
     expect(await table.isVisible()).toBe(false);
     await demo.give(2, jpeg(samples.three));

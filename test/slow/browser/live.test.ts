@@ -33,8 +33,7 @@ async function videoOf(surface = surfaces.head()): Promise<string> {
 }
 
 /**
- * The video plays in real time. On a busy machine, Chromium drops frames, and then the check starts again with a new
- * video.
+ * The video plays in real time. On a busy machine, Chromium drops frames, so a failed test runs again with a new video.
  */
 const retry = 2;
 

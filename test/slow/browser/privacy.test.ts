@@ -58,7 +58,7 @@ describe.skipIf(chromiumFile === undefined)('the page', () => {
         received: others.reduce((sum, { transferSize }) => sum + transferSize, page!.transferSize),
       };
     });
-    // The figure goes to docs/research/benchmarks.md.
+    // docs/research/benchmarks.md states these figures.
     console.log({ received, ready_ms });
     expect(received).toBeGreaterThan(10_000);
     expect(received).toBeLessThanOrEqual(60_000);

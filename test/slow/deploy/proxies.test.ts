@@ -212,7 +212,7 @@ describe.skipIf(!hasNginx || !hasOpenssl)('nginx with the sample', () => {
     ['a URL that is too long', `GET /${'x'.repeat(20 * 1024)} HTTP/1.1\r\nHost: x\r\n\r\n`, 414],
     ['TRACE', 'TRACE / HTTP/1.1\r\nHost: x\r\n\r\n', 405],
     ['an unsupported transfer coding', 'POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip\r\n\r\n', 501],
-    ['another HTTP', 'GET / HTTP/3.0\r\nHost: x\r\n\r\n', 505],
+    ['an unknown HTTP version', 'GET / HTTP/3.0\r\nHost: x\r\n\r\n', 505],
     ["a request for its problem page's path", 'GET /facematch-problem HTTP/1.1\r\nHost: x\r\n\r\n', 404],
   ])('responds with a JSON problem for %s', async (_what, sent, status) => {
     const client = new RawClient(await connectTls(proxy.port, { servername: 'localhost' }));
@@ -228,13 +228,13 @@ describe.skipIf(!hasNginx || !hasOpenssl)('nginx with the sample', () => {
     expect(response.headers.get('strict-transport-security')).toContain('max-age=');
   });
 
-  test('buffers the body of a slow sender, so that the server gets nothing before the whole', async () => {
+  test('buffers the body of a slow sender, so that the server receives nothing until it is complete', async () => {
     const client = new RawClient(await connectTls(proxy.port, { servername: 'localhost' }));
     const received = () =>
       Promise.all([servers.first, servers.second].map((one) => one.metric('facematch_upload_memory_bytes')));
     client.write(servers.first.lengthHeaders(body.length));
     client.write(body.subarray(0, 50_000));
-    // Later connections were served in the meantime.
+    // The proxy serves a later connection in the meantime.
     expect((await post(proxy.port, servers.key)).status).toBe(200);
     expect(await received()).toEqual([0, 0]);
     client.write(body.subarray(50_000));
@@ -359,7 +359,7 @@ test.for(samples)(
   },
 );
 
-test.for(samples)('responds to pages itself if no server is up or responds: $name', async (...row) => {
+test.for(samples)('responds to pages itself if the server is down or does not respond: $name', async (...row) => {
   const [{ has, start, late }, { skip }] = row;
   skip(!has || !hasOpenssl);
   const env = { FACEMATCH_TRUSTED_HOPS: '1', FACEMATCH_CORS_ORIGINS: asPage.origin };

@@ -109,7 +109,7 @@ describe('the prepare command', () => {
 
 /**
  * Tests each kind of embedder that docs/packs.md lists. The tests use a small net, because the real files are not
- * available everywhere. For every kind, its embedding of a face has the same direction.
+ * available everywhere. All kinds return embeddings of the same direction for a face.
  */
 
 const photo = await smallSample(1, 960);

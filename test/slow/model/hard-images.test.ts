@@ -84,7 +84,7 @@ const sharedGoals: Goal[] = [
   { what: 'no face in images without one', rows: /^images without a face$/, share: 1, alone: true },
   { what: 'labelled people', rows: /^labelled group photos/, share: { fast: 0.9, balance: 0.95 } },
   { what: 'counted people', rows: /^counted group photos$/, share: 0.95 },
-  { what: 'faces turned in the pixels', rows: /^faces turned in the pixels$/, share: 1 },
+  { what: 'faces with rotated pixels', rows: /^faces with rotated pixels$/, share: 1 },
 ];
 
 /** Excludes people next to a larger one, and the variants of people that no goal counts. */

@@ -84,7 +84,7 @@ export class DemoPage {
     await this.page.getByLabel(`Choose photo ${number}`).setInputFiles(photo);
   }
 
-  /** Adds further photos of the person to the first one. */
+  /** Adds photos of a person to the first photo. */
   async addMore(number: 1 | 2, photos: Photo[]): Promise<void> {
     await this.page.getByLabel(`Add another photo of this person, ${number}`).setInputFiles(photos);
   }
