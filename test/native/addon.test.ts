@@ -85,12 +85,15 @@ describe('the addon', () => {
     expect(() => addon.discard(new Uint8Array(0), 0)).not.toThrow();
   });
 
-  it.each([-1, 11, Number.NaN, undefined])('throws for %s as a byte count or offset in ten bytes', (written) => {
-    expect(() => addon.discard(new Uint8Array(10), written as number)).toThrow(TypeError);
-    expect(() => addon.wipe(new Uint8Array(10), written as number)).toThrow(TypeError);
-    const copy = () => addon.copyBytes(new Uint8Array(20), written as number, new Uint8Array(10));
-    expect(copy).toThrow(TypeError);
-  });
+  it.each([-1, 11, Number.NaN, undefined])(
+    'throws for %s as a byte count or offset in ten bytes',
+    (written) => {
+      expect(() => addon.discard(new Uint8Array(10), written as number)).toThrow(TypeError);
+      expect(() => addon.wipe(new Uint8Array(10), written as number)).toThrow(TypeError);
+      const copy = () => addon.copyBytes(new Uint8Array(20), written as number, new Uint8Array(10));
+      expect(copy).toThrow(TypeError);
+    },
+  );
 
   it('copies and wipes bytes at the given offsets only', () => {
     const memory = new Uint8Array(new SharedArrayBuffer(8)).fill(9);

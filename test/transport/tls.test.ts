@@ -92,22 +92,25 @@ describe.skipIf(!hasOpenssl)('a server with a certificate', () => {
   test.each([
     ['an invalid key', 'wrong', 401],
     ['a body that is too large', undefined, 413],
-  ])("delivers a rejection to undici and Node's https while they send the body: %s", async (_what, key, status) => {
-    const bytes = Buffer.alloc(25_000_000, 120);
-    const headers = { 'x-api-key': key ?? server.key, 'content-type': 'application/octet-stream' };
-    const dispatcher = new Agent({ connect: { ca } });
-    const received = await request(url, { method: 'POST', dispatcher, headers, body: bytes });
-    expect(received.statusCode).toBe(status);
-    expect(await received.body.json()).toMatchObject({ status });
-    await dispatcher.close();
-    const all = { ...headers, 'content-length': bytes.length };
-    const outgoing = httpsRequest(url, { method: 'POST', ca, headers: all });
-    // After the response, both sides close, and TLS may still have to send to a closed connection.
-    outgoing.on('error', () => {});
-    outgoing.end(bytes);
-    const [response] = await once(outgoing, 'response');
-    expect(response.resume().statusCode).toBe(status);
-  });
+  ])(
+    "delivers a rejection to undici and Node's https while they send the body: %s",
+    async (_what, key, status) => {
+      const bytes = Buffer.alloc(25_000_000, 120);
+      const headers = { 'x-api-key': key ?? server.key, 'content-type': 'application/octet-stream' };
+      const dispatcher = new Agent({ connect: { ca } });
+      const received = await request(url, { method: 'POST', dispatcher, headers, body: bytes });
+      expect(received.statusCode).toBe(status);
+      expect(await received.body.json()).toMatchObject({ status });
+      await dispatcher.close();
+      const all = { ...headers, 'content-length': bytes.length };
+      const outgoing = httpsRequest(url, { method: 'POST', ca, headers: all });
+      // After the response, both sides close, and TLS may still have to send to a closed connection.
+      outgoing.on('error', () => {});
+      outgoing.end(bytes);
+      const [response] = await once(outgoing, 'response');
+      expect(response.resume().statusCode).toBe(status);
+    },
+  );
 
   test('closes a connection whose handshake never ends, without blocking others', async () => {
     const silent = connectPlain(server.port, '127.0.0.1');

@@ -163,28 +163,25 @@ test.each<[string, string]>([
   // node:http itself ignores an empty length in the last header.
   ['an empty length', 'content-length: \r\n'],
   ['an unknown transfer coding', 'transfer-encoding: gzip, chunked\r\n'],
-])(
-  'rejects headers with %s and closes the connection, in one packet and in two',
-  async (_what, lines) => {
-    const plain = server.requestHeaders({ 'x-note': 'GET /smuggled HTTP/1.1' });
-    const requestHeaders = `${plain.slice(0, -2)}${lines}\r\n`;
-    // The second packet looks like a separate request.
-    const middle = requestHeaders.indexOf('GET /smuggled');
-    for (const places of [[], [middle]]) {
-      const one = new RawClient(server.port);
-      one.socket.setNoDelay(true);
-      const text = `${requestHeaders}GET /smuggled HTTP/1.1\r\nhost: x\r\n\r\n`;
-      for (const [at, from] of [0, ...places].entries()) {
-        await new Promise((written) => one.socket.write(text.slice(from, places[at]), written));
-        await server.metric('facematch_ready');
-      }
-      const response = await one.response();
-      expect(response.body).toMatchObject({ status: 400, code: 'invalid_multipart' });
-      await one.closed;
-      expect(one.text).not.toContain('not_found');
+])('rejects headers with %s and closes the connection, in one packet and in two', async (_what, lines) => {
+  const plain = server.requestHeaders({ 'x-note': 'GET /smuggled HTTP/1.1' });
+  const requestHeaders = `${plain.slice(0, -2)}${lines}\r\n`;
+  // The second packet looks like a separate request.
+  const middle = requestHeaders.indexOf('GET /smuggled');
+  for (const places of [[], [middle]]) {
+    const one = new RawClient(server.port);
+    one.socket.setNoDelay(true);
+    const text = `${requestHeaders}GET /smuggled HTTP/1.1\r\nhost: x\r\n\r\n`;
+    for (const [at, from] of [0, ...places].entries()) {
+      await new Promise((written) => one.socket.write(text.slice(from, places[at]), written));
+      await server.metric('facematch_ready');
     }
-  },
-);
+    const response = await one.response();
+    expect(response.body).toMatchObject({ status: 400, code: 'invalid_multipart' });
+    await one.closed;
+    expect(one.text).not.toContain('not_found');
+  }
+});
 
 test('reads no request from a body before headers with an ambiguous length', async () => {
   const fake = Buffer.from('\r\n\r\nGET /smuggled HTTP/1.1\r\nhost: x\r\nx: ');

@@ -359,29 +359,32 @@ test.for(samples)(
   },
 );
 
-test.for(samples)('responds to pages itself if the server is down or does not respond: $name', async (...row) => {
-  const [{ has, start, late }, { skip }] = row;
-  skip(!has || !hasOpenssl);
-  const env = { FACEMATCH_TRUSTED_HOPS: '1', FACEMATCH_CORS_ORIGINS: asPage.origin };
-  const server = await TestServer.forTest({ env, gate: 'open' });
-  const own = await post(server, 'wrong', ask);
-  const proxy = await start([server], [late]);
-  onTestFinished(() => proxy.stop());
-  server.gate.close();
-  expectProblemOf(await post(proxy.port, server.key, ask), 'deadline_exceeded');
-  await server.stop();
-  const response = await post(proxy.port, server.key, ask);
-  expectProblemOf(response, 'not_ready');
-  expect(response.headers).toMatchObject({
-    'retry-after': '1',
-    'access-control-expose-headers': own.headers['access-control-expose-headers'],
-  });
-  // A request id that could break out of the JSON is replaced, whichever of several headers is used.
-  const headers = { origin: 'https://other.example', 'x-request-id': ['"', 'mine', '"'] };
-  const otherSite = await post(proxy.port, server.key, { headers });
-  expect(otherSite.body.request_id).toMatch(/^[0-9a-f-]{32,36}$/);
-  expect(otherSite.headers).not.toHaveProperty('access-control-allow-origin');
-});
+test.for(samples)(
+  'responds to pages itself if the server is down or does not respond: $name',
+  async (...row) => {
+    const [{ has, start, late }, { skip }] = row;
+    skip(!has || !hasOpenssl);
+    const env = { FACEMATCH_TRUSTED_HOPS: '1', FACEMATCH_CORS_ORIGINS: asPage.origin };
+    const server = await TestServer.forTest({ env, gate: 'open' });
+    const own = await post(server, 'wrong', ask);
+    const proxy = await start([server], [late]);
+    onTestFinished(() => proxy.stop());
+    server.gate.close();
+    expectProblemOf(await post(proxy.port, server.key, ask), 'deadline_exceeded');
+    await server.stop();
+    const response = await post(proxy.port, server.key, ask);
+    expectProblemOf(response, 'not_ready');
+    expect(response.headers).toMatchObject({
+      'retry-after': '1',
+      'access-control-expose-headers': own.headers['access-control-expose-headers'],
+    });
+    // A request id that could break out of the JSON is replaced, whichever of several headers is used.
+    const headers = { origin: 'https://other.example', 'x-request-id': ['"', 'mine', '"'] };
+    const otherSite = await post(proxy.port, server.key, { headers });
+    expect(otherSite.body.request_id).toMatch(/^[0-9a-f-]{32,36}$/);
+    expect(otherSite.headers).not.toHaveProperty('access-control-allow-origin');
+  },
+);
 
 test.for(samples.filter(({ crowded }) => crowded))(
   'reports too many connections to pages: $name',

@@ -251,7 +251,7 @@ describe('a photo on standard input', () => {
     return execute('sh', ['-c', command], folder, { PATH: process.env.PATH });
   };
 
-  test('is read once, however often - is named', async () => {
+  test('is read once, even if - is named twice', async () => {
     const { code, stdout, stderr } = await pipe('cat small.png', 'match --json - -');
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(JSON.parse(stdout)).toMatchObject({ match: true, image1: { width: 900 }, image2: { width: 900 } });

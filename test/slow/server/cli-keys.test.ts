@@ -147,7 +147,7 @@ describe('facematch keys revoke', () => {
     expect(await list()).toEqual(first);
   });
 
-  test('accepts a name that one active key has, and rejects a name of two', async () => {
+  test('accepts the name of one active key, and rejects a name of two', async () => {
     const [one, two] = [(await createKey()).id, (await createKey()).id];
     expect((await keys('revoke app')).stderr).toContain(`Several keys are named app: ${one}, ${two}`);
     await keys(`revoke ${one}`);

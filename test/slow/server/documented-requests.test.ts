@@ -54,7 +54,7 @@ const server = await TestServer.forFile({ env: { FACEMATCH_ENDPOINTS, FACEMATCH_
 // npx and the PATH below find the program in this folder.
 mkdirSync(join(folder, 'node_modules/.bin'), { recursive: true });
 symlinkSync(projectPath('scripts/facematch.mjs'), join(folder, 'node_modules/.bin/facematch'));
-// The README's photos.
+// The README uses photos of this package.
 symlinkSync(projectPath('node_modules/@vladmandic'), join(folder, 'node_modules/@vladmandic'));
 for (const [name, number] of Object.entries(photos)) {
   mkdirSync(dirname(join(folder, name)), { recursive: true });
@@ -91,7 +91,7 @@ async function challenged(text: string): Promise<string> {
 const run = async (line: string) =>
   execute('bash', ['-euo', 'pipefail', '-c', reachable(await challenged(line))], folder, env);
 
-/** Runs the pages' requests, first program and command lines. Only URLs are replaced. */
+/** Runs the pages' requests, first program and command lines. Only URLs and CHALLENGE are replaced. */
 
 const [, program] = /```js\n(.*?)^```$/ms.exec(pages.get('docs/getting-started.md')!)!;
 writeFileSync(join(folder, 'first-match.mjs'), reachable(program!));

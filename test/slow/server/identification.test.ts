@@ -41,7 +41,7 @@ describe('the people of a folder', () => {
     expect(await enrol(client, database, file('people'))).toEqual({ enrolled: 8, rejected: [] });
   });
 
-  test('are found again, with the right person as the only match, by all photos of that person', async () => {
+  test('are compared by all their photos, and only the right person matches', async () => {
     const { searched, results } = await identify(client, database, [file('visitor.jpg')]);
     expect(searched).toBe(6);
     expect(results).toHaveLength(6);

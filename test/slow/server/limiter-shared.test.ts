@@ -12,7 +12,7 @@ const up = 'facematch_limiter_up';
 const fallbacks = 'facematch_limiter_fallbacks_total';
 const decisions = 'facematch_limiter_duration_seconds_count';
 
-/** Every server has all keys. Tokens are refilled so slowly that tests do not see it. */
+/** Every server has all keys. Tokens are refilled so slowly that tests do not notice. */
 const home = new Home();
 const other = home.key();
 const keyOf = (burst: number) => home.key({ rate: 0.001, burst });

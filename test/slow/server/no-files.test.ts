@@ -13,7 +13,7 @@ const hasStrace = spawnSync('strace', ['--version']).status === 0;
 if (!hasStrace)
   console.warn('Skipped the check of opened files: strace is not installed (Debian package strace)');
 
-/** System calls that create or open a file. */
+/** System calls that create, open or change a file. */
 const calls = [
   ...['open', 'openat', 'openat2', 'creat', 'truncate', 'memfd_create'],
   ...['mkdir', 'mkdirat', 'mknod', 'mknodat', 'link', 'linkat', 'symlink', 'symlinkat'],

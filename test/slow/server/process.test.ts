@@ -118,7 +118,7 @@ describe('shutdown', () => {
     server.child.kill('SIGTERM');
     await server.line(server.stderr, /shutting down/);
 
-    // The route is still checked first.
+    // During shutdown, too, the route is checked first.
     const codes = ['shutting_down', 'not_found', 'method_not_allowed'];
     for (const [at, { path, client }] of kept.entries()) {
       client.write(server.getRequest(path));
@@ -136,7 +136,7 @@ describe('shutdown', () => {
     expect(await server.ended).toEqual({ code: 0, signal: null });
   });
 
-  test('aborts requests that exceed the shutdown timeout, and still exits with 0', async () => {
+  test('aborts requests that exceed the shutdown timeout, and exits with 0', async () => {
     const { server, running } = await startBusy({ env: { FACEMATCH_SHUTDOWN_TIMEOUT_MS: '50' } });
     server.child.kill('SIGTERM');
     expect(await running).toBeInstanceOf(Error);

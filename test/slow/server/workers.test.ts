@@ -189,7 +189,7 @@ test('counts workers that crash during startup as missing, until they can start'
 });
 
 /**
- * This must be the last test with this server, because a second key is active after it, for which a worker is reserved.
+ * This must be the last test with this server, because it makes a second key active, and a worker is reserved for that.
  */
 test('uses no tokens when the queue is full, so that a retry is not rate limited', async () => {
   const served = await fill(thriftyKey);
