@@ -1,6 +1,6 @@
 // Rehearses a release. Builds the packages again in another folder and compares the hashes. Publishes the packages to
-// a registry on loopback, as docs/releasing.md describes. Then bare Debians install them, match two photos, run the
-// service behind nginx by the commands in docs/, upgrade and uninstall.
+// a registry on loopback, as docs/releasing.md describes. Bare Debian systems install them, match two photos, run the
+// service behind nginx with the commands in docs/, upgrade and uninstall.
 //   node deploy/release/prove.mjs [--json]
 // Needs root and debootstrap. Run `npm run package -- --registry` first.
 import { execFileSync } from 'node:child_process';
@@ -247,7 +247,7 @@ try {
       claim(
         'demo runs that match',
         matches.join(', '),
-        'two on each Debian',
+        'two on each Debian release',
         matches.length === 2 * systems.length && matches.every(Boolean),
       ),
       claim(
@@ -257,11 +257,11 @@ try {
         different.length === 0,
       ),
       claim(
-        'Debians where the service matches behind nginx and is removed completely',
+        'Debian releases where the service matches behind nginx and is removed completely',
         String(
           served.filter((reply) => reply.includes('"match":true') && reply.trim().endsWith('gone')).length,
         ),
-        'each Debian',
+        'each Debian release',
         served.every((reply) => reply.includes('"match":true') && reply.trim().endsWith('gone')),
       ),
       claim(

@@ -1,4 +1,4 @@
-// Tests the packages on bare Debians 11, 12 and 13, each with Node 20, 22 and 24. Installs the two tarballs of
+// Tests the packages on bare Debian 11, 12 and 13, each with Node 20, 22 and 24. Installs the two tarballs of
 // build/package, runs the demo, starts the server, and matches the sample photos over HTTP.
 //   node deploy/release/systems.mjs [--roots FOLDER] [--json]
 // --roots  folder that keeps the Debian roots for the next run

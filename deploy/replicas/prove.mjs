@@ -165,7 +165,7 @@ const photos = form({ image1: one.bytes, image2: two.bytes });
 /** Two replicas can queue the requests of six clients, so none is rejected for overload. */
 const clients = 6;
 
-/** Runs a closed loop for at least `seconds`, and meanwhile executes the steps at equal intervals. */
+/** Runs a closed loop for at least `seconds`, and executes the steps at equal intervals. */
 async function under(what, steps) {
   const load = new Load({ port: nginxPort, key: await newKey() }, [photos]);
   let over = false;
@@ -208,7 +208,7 @@ const restartRedis = async () => {
 };
 await under('Redis is killed and restarted', [killRedis, restartRedis]);
 const fallbackCount = (await countFallbacks()) - before;
-const what = 'rate limit decisions without Redis meanwhile, by the metric';
+const what = 'rate limit decisions without Redis in that phase, by the metric';
 claims.push(claim(what, fallbackCount, 'more than 0', fallbackCount > 0));
 // nginx keeps sending requests to a replica that is restarting.
 const restarts = replicas.map((replica) => () => replica.restart());
