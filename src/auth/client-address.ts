@@ -9,7 +9,7 @@ const maxEntry_characters = 80;
 
 /**
  * Returns the client's IP address, for the limit of failed authentications and for the log. IPv6 becomes its /64
- * prefix, because one subscriber has a whole /64 (RFC 6177). Trusted proxies appended the last `trustedHops`
+ * prefix, because a subscriber has at least a /64 (RFC 6177). Trusted proxies appended the last `trustedHops`
  * entries of X-Forwarded-For; the client may have forged the others. Reads the last entries from right to left,
  * and stops at the first that is not an IP address. `forwardedFor`: all X-Forwarded-For lines, joined by commas.
  */

@@ -203,7 +203,7 @@ export class QuotaUse {
     this.#spent_ms = Number.NEGATIVE_INFINITY;
   }
 
-  /** Adds the CPU time of the body or of one job. If a job ends after the response, its tokens are taken then. */
+  /** Adds the CPU time of the body or of one job. Takes the tokens of a job that ends after the response. */
   spend(cpu_ms: number): void {
     this.#spent_ms += cpu_ms;
     if (this.#ended) this.#takeTokens();

@@ -8,7 +8,8 @@ const openers: Partial<Record<NodeJS.Platform, string>> = { linux: 'xdg-open', d
 
 /**
  * Prints the URL of the demo page and opens it in a browser. The key is in the URL's fragment, which browsers do
- * not send, so it appears in no log. In an SSH session, prints the command for a port forward instead.
+ * not send, so it appears in no log. In an SSH session, prints a command for port forwarding instead of
+ * opening a browser.
  */
 export async function showPage({ origin, key }: Pick<DemoServer, 'origin' | 'key'>): Promise<void> {
   const url = `${origin}${demo.path}#key=${encodeURIComponent(key)}&samples`;
@@ -29,7 +30,7 @@ async function opens(url: string): Promise<boolean> {
   if (opener === undefined) return false;
   const child = spawn(opener, [url], { stdio: 'ignore', detached: true });
   child.unref();
-  // Some openers run until the browser exits, so only an error or a failure within a second counts.
+  // Some openers run until the browser exits, so an opener that runs for a second counts as successful.
   return await new Promise<boolean>((resolve) => {
     child.once('error', () => resolve(false));
     child.once('exit', (code) => resolve(code === 0));

@@ -18,7 +18,7 @@ const tailLength = 15;
 /**
  * Starts a server in a child process, on a free port, with one key in a temporary folder. `stop` stops the
  * server, removes the folder, and resolves to an error message if the server failed. `ended` resolves when the
- * server exits or its signal aborts.
+ * server exits or `until` aborts.
  */
 export async function startDemoServer(signal: AbortSignal) {
   const folder = await mkdtemp(join(tmpdir(), 'facematch-demo-'));
@@ -32,8 +32,8 @@ export async function startDemoServer(signal: AbortSignal) {
       stdio: ['ignore', 'pipe', 'pipe'],
       env: {
         ...process.env,
-        // A settings file could enable TLS, which the demo does not support. An empty variable does not
-        // override the file.
+        // A settings file could enable TLS, which the demo does not support. The empty TLS variables would not
+        // override it.
         FACEMATCH_CONFIG: '',
         FACEMATCH_TLS_CERT: '',
         FACEMATCH_TLS_KEY: '',
@@ -73,7 +73,7 @@ async function listening(child: ChildProcess, signal: AbortSignal): Promise<stri
     // Waits for `close` instead of `exit`, because `close` follows the last output.
     child.once('close', () => fail(`The server exited while starting (${endOf(child)}).`));
     for (const stream of [child.stdout, child.stderr]) {
-      // Reads as long as the server runs, because a full pipe would block its log.
+      // Reads as long as the server runs, because a full pipe would block the server's log.
       createInterface({ input: stream! }).on('line', (line) => {
         tail.push(line);
         if (tail.length > tailLength) tail.shift();

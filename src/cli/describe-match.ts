@@ -79,7 +79,7 @@ export function describeResults(
   ].join('\n');
 }
 
-/** Describes the comparison of two persons, and how well each photo agrees with the others of its person. */
+/** Describes the comparison of two persons, and how well each photo agrees with the others of the same person. */
 export function describePersons(response: Person, colours: Colours): string {
   const photos = (field: ImageField) =>
     response[field].map(({ filename = '', agreement_percent }) => {

@@ -66,7 +66,7 @@ function outline({ box, landmarks, found_by }: Face, line: number): string {
   ].join('\n');
 }
 
-/** Places the label above the box if there is room, otherwise below or inside; never beyond the sides. */
+/** Places the label above the box if there is room, otherwise below or inside it, and within the image's width. */
 function label({ index, box, detection_score, found_by }: Face, line: number, image: ImageReport): string {
   const text = `${index} ${detection_score.toFixed(3)} ${found_by}`;
   const [letters, margin] = [12 * line, 2 * line];

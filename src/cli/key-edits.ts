@@ -128,9 +128,9 @@ function end(records: readonly KeyRecord[], record: KeyRecord, at_ms: number) {
 const iso = (at_ms: number): string => new Date(at_ms).toISOString();
 
 /**
- * Replaces the records of the key file by those that `edit` returns, and returns the result of `edit`. If the
- * file does not exist, `edit` gets []. The new content is written to `<file>.lock`, which only one writer can
- * create, and renamed to the file; a symbolic link stays. Owner, group and mode are kept, so that a server of
+ * Replaces the records of the key file with those that `edit` returns, and returns the result of `edit`. If the file
+ * does not exist, `edit` gets []. The new content is written to `<file>.lock`, which only one writer can create, and
+ * renamed to the file, or to the target of a symbolic link. Owner, group and mode are kept, so that a server of
  * another user can still read the file. Throws UnusableFile, and the errors of `edit` and of the file system.
  */
 export function editKeyFile<T extends { records: KeyRecord[] }>(

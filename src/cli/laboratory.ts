@@ -22,7 +22,7 @@ export async function openLab(): Promise<LabCommands | undefined> {
   return commands;
 }
 
-/** Returns the entry file of the laboratory. A clone has it in `dist`, like the program. */
+/** Returns the entry file of the laboratory; undefined if it is missing. A clone has it in `dist`, like the program. */
 function labEntry(): string | undefined {
   const own = projectPath('dist/lab/index.js');
   if (existsSync(own)) return own;

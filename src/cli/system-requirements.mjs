@@ -3,10 +3,10 @@
 // compiler.
 
 /**
- * The supported Node releases: `node` is the first supported version, `uws` the minimum glibc of the
- * µWebSockets.js binary on x64. Without a binary, the server uses node:http. docs/deployment.md and `engines`
- * of package.json repeat this table, and test/unit/system-requirements.test.ts compares all of them with the
- * installed packages.
+ * The supported Node releases: `node` is the first supported version, `uws` the minimum glibc of the µWebSockets.js
+ * binary on x64; undefined without a binary (the server uses node:http). docs/deployment.md and `engines` of
+ * package.json repeat this table, and test/unit/system-requirements.test.ts compares all of them with the installed
+ * packages.
  */
 export const releases = [
   { node: '20.17', uws: '2.28' },

@@ -1,7 +1,7 @@
 import { closeSync, constants, fstatSync, openSync, readFileSync, type Stats } from 'node:fs';
 import { renamedSetting } from './old-names.ts';
 
-/** The settings file in FACEMATCH_CONFIG: one JSON object whose members are variables. */
+/** The settings file in FACEMATCH_CONFIG: one JSON object whose members have the names of variables. */
 export interface SettingsFile {
   /** Values by variable, as strings like those of environment variables. */
   values: ReadonlyMap<string, string>;
@@ -37,7 +37,7 @@ export function readSettingsFile(file: string, known: readonly string[]): Settin
   return { values, faults };
 }
 
-/** Throws a SyntaxError that does not quote the text, as V8's own does, because it may contain a password. */
+/** Throws a SyntaxError that, unlike V8's own, does not quote the text, because it may contain a password. */
 function parseJson(text: string): unknown {
   try {
     return JSON.parse(withoutByteOrderMark(text));

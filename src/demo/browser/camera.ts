@@ -26,7 +26,7 @@ turn.addEventListener('click', () => {
   facing = facing === 'user' ? 'environment' : 'user';
   void start();
 });
-// Escape closes the dialog without a click on the button, and the camera must be turned off then too.
+// Listens for `close`, because Escape closes the dialog without a click on the button.
 dialog.addEventListener('close', stop);
 
 /** Returns false on insecure origins, because browsers allow cameras only on HTTPS and localhost. */

@@ -46,7 +46,7 @@ export async function notPhoto(file: File): Promise<string | undefined> {
   return `${file.name} is not a JPEG, PNG or WebP photo. ${advice}`;
 }
 
-/** Returns the file itself, or an upright copy of at most `maxPixels` per side. */
+/** Returns the file or, if this browser ignores its orientation, an upright copy of at most `maxPixels` per side. */
 export async function previewOf(file: Blob): Promise<Blob> {
   try {
     const found = orientationOf(new DataView(await file.arrayBuffer()));

@@ -75,8 +75,7 @@ export class Fault {
 const pageFiles = new WeakSet<File>();
 
 /**
- * Marks a photo that is not a file of the user, such as a sample or a camera photo. The page offers it for
- * download.
+ * Marks a photo that is not on the user's disk, such as a sample or a camera photo. The page offers it for download.
  */
 export function notOnDisk(file: File): File {
   pageFiles.add(file);

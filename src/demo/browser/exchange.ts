@@ -4,8 +4,7 @@ import type { Plan } from './types.ts';
 import type { Photos } from './words.ts';
 
 /**
- * Shows the request as code in the selected language, with download links for its photos that are not files of the
- * user.
+ * Shows the request as code in the selected language, with download links for photos that are not on the user's disk.
  */
 export function showPrograms(plan: Plan, photos: Photos): void {
   const write = (language: string) => programs[language]!(location.origin, plan, photos);

@@ -79,7 +79,7 @@ byId('outcome').append(result);
 
 let check = new AbortController();
 cancel.addEventListener('click', () => dialog.close());
-// Escape closes the dialog without a click on the button, and the camera must be turned off then too.
+// Listens for `close`, because Escape closes the dialog without a click on the button.
 dialog.addEventListener('close', () => check.abort());
 
 export function hideLive(): void {

@@ -181,8 +181,9 @@ function showAgreement(target: HTMLElement, percent: number | null | undefined, 
 }
 
 /**
- * Shows photos that are dropped or pasted anywhere on the page: the first in the slot on which it was dropped, or in
- * the first empty slot, and a second photo in the other slot. If `takes` returns true, it has handled the photos.
+ * Shows photos that are dropped or pasted anywhere on the page: the first in the slot on which it was dropped, else
+ * in the first empty slot, else in slot 1; a second photo in the other slot. If `takes` returns true, it has handled
+ * the photos.
  */
 export function takeDroppedAndPasted(
   slots: readonly PhotoSlot[],
