@@ -92,7 +92,7 @@ const cases = [
 ];
 
 setFlagsFromString('--expose-gc');
-/** Called before each measurement, because creating the bodies leaves garbage. */
+/** Runs before each measurement, because creating the bodies leaves garbage. */
 const collectGarbage = runInNewContext('gc');
 
 /** Calls `run`, and returns its CPU time in milliseconds. */

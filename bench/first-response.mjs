@@ -1,11 +1,11 @@
 // Measures the time from `git clone` to the first response. Clones the last commit into a new folder, and runs
 // `npm run demo` there. Half of the time is compilation, so run nothing else on the machine.
 //   node bench/first-response.mjs [--fresh [--suite bookworm] [--node 24] [--arch arm64]]
-//   --fresh  run in a new Debian with only Node.js, npm and git, which downloads all packages and models. Needs root. The
+//   --fresh  run in a new Debian with only Node.js, npm and git; downloads all packages and models. Needs root. The
 //            time to create the Debian does not count.
 //   --suite  release of that Debian
 //   --node   major version of Node.js
-//   --arch   CPU that the kernel emulates (see deploy/prove-arm64); makes no claim about time
+//   --arch   CPU that the kernel emulates (see deploy/prove-arm64); the time is not checked
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -22,12 +22,12 @@ const signatures = {
   webp: (bytes) => bytes.subarray(8, 12).equals(Buffer.from('WEBP')),
 };
 /**
- * Maximum size of an input. 1 MiB has room for tens of thousands of chunks; 320 KB of them once blocked a decoder for
- * 5 s.
+ * Maximum size of an input, in bytes. 1 MiB has room for tens of thousands of chunks. 320 KB of chunks once blocked a
+ * decoder for 5 s.
  */
 const max_bytes = 1024 * 1024;
 /**
- * Maximum time of an input. A decoder that takes longer ignores its CPU budget, which is one second.
+ * Maximum time of an input. A decoder that takes longer ignores its CPU budget of one second.
  */
 const max_seconds = 20;
 /** Maximum memory of the process, and of one allocation. */

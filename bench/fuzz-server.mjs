@@ -3,7 +3,7 @@
 //   node bench/fuzz-server.mjs [--requests 100000] [--seed 1] [--heavy 300] [--plain] [--hurry] [--first 0] [--http auto] [--json]
 // --heavy   number of bodies of 20 MiB to send afterwards; measures the main thread's CPU time for each
 // --plain   use the release addon, to measure resident memory without a sanitizer
-// --hurry   disconnect clients that have no response after a second, instead of waiting for the server's timeouts
+// --hurry   end connections without a guaranteed response after a second, instead of waiting for server timeouts
 // --http    HTTP server: uws, node or auto
 // --first   number of the first request; to repeat one: --first 4711 --requests 1
 import { execFileSync } from 'node:child_process';
@@ -39,7 +39,7 @@ const max_lingering = 400;
 const max_rss_growth = 0.05;
 /** Default maximum body size of the server. */
 const heavy_bytes = 20 * MiB;
-/** Maximum ratio of the main thread's CPU time for a body to its CPU time for images of the same size. */
+/** Maximum ratio of the main thread's CPU time for a body to that for images of the same size. */
 const max_heavy_ratio = 4;
 
 function sanitizers() {
@@ -142,7 +142,7 @@ function judge(index, { kind, expects, leaves }, { responses, how }) {
 
 /**
  * Opens one planned connection. Resolves to { responses, how }. `how` is `responded`, `left` if the client
- * disconnected as planned, `closed` if the server closed the connection, and `hung` if nothing happened within
+ * disconnected as planned, `closed` if the server closed the connection, and `hung` if none of these happened within
  * `bound_ms`.
  */
 function converse({ bytes, cuts, leaves, leavesAt, patience_ms, resets, responses: wanted }) {
@@ -169,7 +169,7 @@ function converse({ bytes, cuts, leaves, leavesAt, patience_ms, resets, response
       let sent = 0;
       for (const stop of [...cuts.filter((at) => at < end), end]) {
         await new Promise((written) => socket.write(bytes.subarray(sent, stop), written));
-        // Reads an available response first. A write to a closed connection would discard the response.
+        // Lets a response arrive before the next write: a write to a closed connection would discard it.
         await turn();
         sent = stop;
       }
@@ -195,7 +195,7 @@ async function one(index) {
   while (lingering.size > max_lingering) await Promise.race(lingering);
 }
 
-/** Sends the requests from `from` to `end`, and resolves when every connection has ended. */
+/** Sends the requests from `from` to `end` - 1, and resolves when every connection has ended. */
 async function run(from, end) {
   let next = from;
   const client = async () => {
@@ -234,7 +234,7 @@ const heaviest =
       })
     : undefined;
 const alive = dead === undefined;
-// Sends this request before it reads the metrics, so that they do not count it.
+// Completes this request before it reads the metrics, so that they do not count it.
 const repeated = alive ? await validResponse() : undefined;
 const held = [];
 for (const name of alive ? ['requests_in_flight', 'workers_busy', 'upload_memory_bytes'] : [])
@@ -260,7 +260,9 @@ report({
     rss,
     ...(heaviest && {
       'main thread, ms for a body of 20 MiB of images': heaviest.usual_ms,
-      'slowest bodies': slowest.map(({ what, ms, ratio }) => `${ms} ms, ${ratio.toFixed(1)} times: ${what}`),
+      'slowest bodies': slowest.map(
+        ({ what, ms, ratio }) => `${ms} ms, ${ratio.toFixed(1)} × usual: ${what}`,
+      ),
     }),
   },
   claims: [
@@ -283,7 +285,7 @@ report({
       'the same',
       repeated === expected && expected.startsWith('{"status":200'),
     ),
-    claim('requests, workers and upload bytes still held', held.join(), '0,0,0', held.join() === '0,0,0'),
+    claim('requests in flight, busy workers, upload bytes', held.join(), '0,0,0', held.join() === '0,0,0'),
     ...slowest
       .slice(0, 1)
       .map(({ ratio }) =>

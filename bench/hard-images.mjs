@@ -1,6 +1,6 @@
 // Measures which faces are found in hard images, and prints the result as JSON. test/slow/model/hard-images.test.ts
 // has the targets. The images are rotated, shrunk, dark, pale, close-up and tiny variants of photos with a known
-// face, and images with known contents. Skips rows that need ../shared if it does not exist. Needs npm run setup --
+// face, and images with known contents. Skips rows that need ../shared if that folder is missing. Needs npm run setup --
 // --dev.
 //   node bench/hard-images.mjs [--only PATTERN] [--every N]
 // --only   measure only rows that match the regular expression
@@ -167,9 +167,7 @@ if (sets.shared) {
     });
   await row('faces with rotated pixels', turnedFaces, expectFace);
 } else {
-  process.stderr.write(
-    'Skipped rows that need ../shared: it does not exist, and FACEMATCH_SHARED is not set\n',
-  );
+  process.stderr.write('Skipped rows that need ../shared or FACEMATCH_SHARED: the folder does not exist\n');
 }
 progress('');
 console.log(JSON.stringify({ rows }));

@@ -14,7 +14,7 @@ const table = (head, rows) =>
     rows.map((row) => row.map(String)),
   );
 
-/** Formats a value with three significant digits, and a missing value as a dash. */
+/** Formats a value with about three significant digits, and a missing value as a dash. */
 function number(value) {
   if (value === undefined || value === null) return '–';
   if (value === 0) return '0';
@@ -96,7 +96,7 @@ function loadTable({ rows, contenders }, block, leftOut) {
 const what = {
   workers: 'facematch with one worker and with two; two JPEGs of 250 pixels, mode fast.',
   steady:
-    'Server and load generator run on separate CPUs, with one worker per CPU of the server. First the maximum load, and then 70 % of it at a fixed rate. Latency is measured from the time when a request was due.',
+    'Server and load generator run on separate CPUs, with at most one worker per CPU. The maximum load is measured first, then 70 % of it at a fixed rate. Latency is measured from the time when a request was due.',
 };
 
 /** Returns the heading, description and table of each block with servers. */

@@ -1,6 +1,7 @@
-// Plans the measurements of a run and their order. A block contains measurements that are compared directly. All its
-// contenders run at the same time, in processes that are new in each round. Each cell (a number of clients) is measured
-// for one contender after another, starting with a different one each time. So compared measurements are seconds apart.
+// Plans the measurements of a run and their order. A block contains measurements that are compared directly. Its servers
+// are all up at the same time, in processes that are new in each round. Each cell (such as a number of clients) is
+// measured for one contender after another, starting with a different one each time. So compared measurements are
+// seconds apart.
 import { contenders } from '../contenders/index.mjs';
 import { scenarios } from './requests.mjs';
 
@@ -10,7 +11,7 @@ export const saturating = 8;
 /** Rate of the open loop, as a share of the maximum throughput. */
 export const steady_share = 0.7;
 
-/** Length of an open loop as a multiple of `seconds`, because a high percentile of latency needs more responses. */
+/** Length of an open loop as a multiple of `seconds`. A high percentile of latency needs many responses. */
 export const open_loop_factor = 3;
 
 /** Contenders of each scenario in a quick run. */
@@ -81,7 +82,7 @@ export function planOf(options) {
   return [...loads, ...others].filter(({ runs }) => runs.length > 0);
 }
 
-/** Rotates the list by `round`, because the state of the machine changes between the first and the last run. */
+/** Rotates the list by `round`, because the state of the machine changes from the first to the last run. */
 export const rotated = (runs, round) => runs.map((_item, index) => runs[(index + round) % runs.length]);
 
 export const sameCell = (a, b) => a.loop === b.loop && a.clients === b.clients;

@@ -43,8 +43,8 @@ function loadRow(windows) {
 }
 
 /**
- * Returns the row of native/bench/floor.cpp: pairs per second of the pipeline, and CPU time per pair of it and its
- * parts.
+ * Returns the row of native/bench/floor.cpp: pairs per second of the pipeline, and CPU time per pair of the pipeline,
+ * the models and the decoding.
  */
 function floorRow(windows) {
   const mean = (kind, name) => windows.reduce((sum, one) => sum + one[kind][name], 0) / windows.length;

@@ -93,7 +93,7 @@ async function startServer(
 async function runBlock(block, round, options, { servers, checks, onProgress, onFailure, onWindow }) {
   const { id, scenario, mode } = block;
   const up = new Map();
-  /** Starts a server when it is first needed. It keeps running for later blocks of the round. */
+  /** Starts the server of a run if it does not run yet. The server keeps running for later blocks of the round. */
   const serverOf = async (run) => {
     const name = [run.contender, run.workers, run.separate_cpus].join();
     if (!servers.has(name)) servers.set(name, await startServer(run, scenario, options));

@@ -22,7 +22,7 @@ const facematch =
   ({ workers, cores }) =>
     startServer({ cores, env: { FACEMATCH_WORKERS: String(workers), ...settings, ...env } });
 
-/** Starts a program of this folder. It prints its origin as JSON when it is ready. */
+/** Starts a program of this folder, which prints its origin as JSON when it is ready. */
 const peer =
   (program, ...words) =>
   async ({ workers, cores }) => {

@@ -14,7 +14,7 @@ const { cv } = await import('@u4/opencv4nodejs');
 // One thread, because the cluster has one process per CPU.
 cv.setNumThreads(1);
 
-/** Minimum longer side after decoding, so that the detector's smallest faces still fill an aligned crop. */
+/** Minimum longer side after decoding, in pixels: twice the width of the detector's input. */
 const min_side = 640;
 const reduced = [
   [8, cv.IMREAD_REDUCED_COLOR_8],
@@ -75,7 +75,7 @@ export function letterbox({ mat }, width, height, { mean, scale: unit }) {
 }
 
 /**
- * Returns the part of the image that a crop covers, with a margin for interpolation, as a Mat that shares its pixels.
+ * Returns the part of the image that a crop covers, with a margin, as { area, left, top }. `area` shares the pixels.
  */
 function region(mat, transform, size, margin) {
   const back = inverse(transform);

@@ -49,8 +49,8 @@ const peers = {
 };
 
 /**
- * Returns a FIFO queue in front of a pool, which runs at most `slots` tasks at once. piscina's own queue is not fair:
- * 5.3.2 moves the first task to the end if no worker is free.
+ * Returns a function that queues tasks in FIFO order and runs at most `slots` at once. piscina's own queue is not fair:
+ * version 5.3.2 moves the first task to the end if no worker is free.
  */
 function queued(slots, run) {
   let free = slots;

@@ -45,7 +45,7 @@ export const goodForm = (random, world) => {
   );
 };
 
-/** Returns a form with one damaged image, or two. */
+/** Returns a form with one or two damaged images. */
 export const damagedForm = (random, world) => {
   const damaged = () => {
     const file = random.pick(world.damaged);
@@ -57,7 +57,7 @@ export const damagedForm = (random, world) => {
   );
 };
 
-/** Returns a form with a valid image that is then damaged, mostly in its header. */
+/** Returns a form with a mutated valid image. Most mutations are in the image's header. */
 export const mutatedImageForm = (random, world) => {
   const good = random.pick(world.good);
   const end = random.chance(0.6) ? 700 : good.length;

@@ -1,5 +1,5 @@
-// Measures the main thread's CPU time for bodies of the maximum size. Each body repeats a short string at one place
-// of a form or of JSON.
+// Measures the main thread's CPU time for bodies of the maximum size. Each body repeats one or two strings at one
+// place of a form or of JSON.
 import { randomFillSync } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { form, content_type as formType } from '../../test/support/load.mjs';
@@ -112,8 +112,8 @@ function plain(size) {
 }
 
 /**
- * Sends `count` heavy bodies of `bytes` bytes, and the reference bodies. Resolves to the median time of each
- * reference (`usual_ms`) and the slowest bodies (`slowest`, with `what`, `ms` and `ratio`). `ask(path, body,
+ * Sends `count` heavy bodies of `bytes` bytes, and the reference bodies. Resolves to the median CPU time of each
+ * reference (`usual_ms`) and the eight slowest bodies (`slowest`, with `what`, `ms` and `ratio`). `ask(path, body,
  * content_type)` sends a body. Calls `onFault` for a 5xx response.
  */
 export async function slowestOf({ count, seed, bytes, ask, pid, isDead, onFault }) {

@@ -113,7 +113,7 @@ export function plan(random, world) {
   const bytes = make(random, world);
   const somewhere = () => random.below(bytes.length + 1);
   const expects = typeof expected === 'number' ? 'end' : expected;
-  // Most clients that get no response disconnect soon. A few wait for the server's timeouts.
+  // Most clients that may get no response disconnect soon. A few wait for the server's timeouts.
   const patient = expects !== 'end' || random.chance(0.1);
   return {
     kind,
@@ -128,7 +128,7 @@ export function plan(random, world) {
   };
 }
 
-/** Maximum size of a file of the corpus. Larger files take more time and test nothing else. */
+/** Maximum size of a file of the corpus, in bytes. Larger files take more time and test nothing else. */
 const max_bytes = 300_000;
 
 /** Returns the files of the shared corpus; empty if the folder does not exist. */

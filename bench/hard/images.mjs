@@ -9,7 +9,7 @@ import { sharedData } from '../lib/setup.mjs';
 
 const folder = sharedData();
 
-/** True if the labelled images exist. */
+/** True if the folder of labelled images exists. */
 export const shared = folder !== undefined;
 
 function files(name, pattern = /\.(jpe?g|png|webp)$/i) {
@@ -35,7 +35,7 @@ export const portraits = () => files('london').map(read);
 /** Images without a human face. */
 export const negatives = () => files('negatives').map(read);
 
-/** Group photos with the number of people in their names. */
+/** Group photos whose file names state the number of people. */
 export function groups() {
   return files('groups/compreface', /_\d+\.jpg$/).map((file) => ({
     ...read(file),

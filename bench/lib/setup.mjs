@@ -19,7 +19,7 @@ export function sharedData(name = '') {
 
 // ---- C++ programs (native/bench), built with the CMake preset `bench`
 
-/** Path of the program that runs the native pipeline in a loop, after `buildNative`. */
+/** Program that runs the native pipeline in a loop, built by `buildNative`. */
 export const floor = join(root, 'build/bench/native/bench/facematch_floor');
 
 /** Builds the programs. Rejects with a SetupError that has the compiler's last lines. */

@@ -1,6 +1,6 @@
 // Creates a set for `facematch eval-liveness` from photos with one folder per person. Renders frames of flat and bent
-// prints that are turned as a challenge requires, and of the person's own head, shaped by dense landmarks. Needs npm
-// run setup -- --bench.
+// prints, and of the person's own head shaped by dense landmarks, that turn as a challenge requires. Needs npm run
+// setup -- --bench.
 //   node bench/liveness/simulate.mjs PHOTOS OUT [--people 60] [--only live|print]
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

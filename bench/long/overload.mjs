@@ -1,7 +1,7 @@
 // Measures the server under four times its maximum load. The server runs on one CPU with one worker, and the load
 // generator on another CPU. In each round, a closed loop with increasing numbers of clients finds the maximum goodput
-// (responses with status 200 per second). Then an open loop sends four times as many requests. Run nothing else on the
-// machine.
+// (responses with status 200 per second). Then an open loop sends four times as many requests per second. Run nothing
+// else on the machine.
 import { loadavg } from 'node:os';
 import { form, Load, lasting } from '../../test/support/load.mjs';
 import { portraits } from '../../test/support/portraits.mjs';

@@ -110,7 +110,7 @@ export async function prove({ requests, seed, json }) {
         target,
         growth <= max_growth,
       ),
-      claim('maximum growth of RSS at rest meanwhile', percent(largest), target, largest <= max_growth),
+      claim('maximum growth of RSS in any pause', percent(largest), target, largest <= max_growth),
       claim('the server exits on SIGTERM', signal ?? `exit ${code}`, 'exit 0', code === 0),
     ],
   };

@@ -120,7 +120,7 @@ export async function prove({ rounds: count, seconds, connections, uploads, json
   // Warms up until JIT compilation is complete.
   await new Load({ port, key: keys.a }, matches).closedLoop(2, lasting(2));
 
-  /** Resolves to the latencies and statuses of key B during a load of key A. */
+  /** Resolves to the latencies and statuses of key B while key A sends load. */
   async function measureDuring({ slow: upload, bodies, ...target }) {
     let isOn = true;
     const a = upload ? undefined : new Load({ port, key: keys.a, ...target }, bodies);
@@ -172,7 +172,7 @@ export async function prove({ rounds: count, seconds, connections, uploads, json
   const tooLarge = all.reduce((sum, { a }) => sum + (a[413] ?? 0), 0);
   const failed = all.filter(({ b, faults }) => faults > 0 || Object.keys(b).join() !== '200');
   return {
-    title: `Starvation: key B during a load of key A, ${workers} workers, ${connections} connections of A (slow uploads: ${uploads}), ${count} rounds of ${seconds} s`,
+    title: `Starvation: key B while key A sends load, ${workers} workers, ${connections} connections of A (slow uploads: ${uploads}), ${count} rounds of ${seconds} s`,
     facts: { load_before, large_png_mib: round1(large.length / MiB), medians, rounds: seen },
     claims: [
       ...Object.keys(loads)
