@@ -3,7 +3,8 @@
 //   node scripts/setup.mjs [--dev | --full | --bench] [--quiet] [--only STEP,STEP…]
 // --dev    also install what `npm test`, the linters and the benchmarks need
 // --full   also install what only the slow tests need
-// --bench  like --dev, and also install the npm packages of the programs that the benchmarks compare with
+// --bench  like --dev, and also install the npm packages of the slow tests and of the programs that the benchmarks
+//          compare with
 // --quiet  print nothing about steps that are up to date
 // --only   run only these steps: debian, npm, uws, addon, types, program, pack; with --full also headers, next, promtool
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';

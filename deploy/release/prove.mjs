@@ -23,7 +23,7 @@ import { endOnSignals, freePorts, root, startProgram } from '../../test/support/
 import { claim, flags, progress, report } from '../../test/support/report.mjs';
 
 const { json } = flags({ json: false });
-/** One Node.js version per Debian; deploy/release/systems.mjs tests all combinations. */
+/** One Node.js version per Debian release; deploy/release/systems.mjs tests all combinations. */
 const systems = [
   { suite: 'bullseye', node: '20' },
   { suite: 'bookworm', node: '22' },

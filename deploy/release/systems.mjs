@@ -38,7 +38,7 @@ function prepare(suite) {
   return debian;
 }
 
-/** Installs and runs the packages with one Node.js on one Debian, and resolves to the results. */
+/** Installs and runs the packages with one Node.js version on one Debian release, and resolves to the results. */
 async function attempt(debian, node) {
   const env = furnish(debian, { node });
   rmSync(join(debian, place), { recursive: true, force: true });

@@ -115,8 +115,8 @@ const claims = [];
 
 const limits = { rate: 200, burst: 100 };
 
-/** Each scenario lists the ports that successive requests of one key are sent to, in turn. */
 const [a, b, c] = replicas.map(({ port }) => port);
+/** Each scenario lists the ports to which successive requests of one key are sent, in turn. */
 const scenarios = {
   'through nginx': [nginxPort],
   '18 of 20 to one replica': [...Array(18).fill(a), b, c],

@@ -67,7 +67,7 @@ function relink(folder) {
   }
 }
 
-/** Links the headers of the C++ library, because g++ searches them below --sysroot. */
+/** Links the headers of the C++ library, because g++ searches for them below --sysroot. */
 function linkCxxHeaders(folder) {
   for (const path of ['usr/include/c++', `usr/include/${compilerTriplet()}/c++`]) {
     mkdirSync(dirname(join(folder, path)), { recursive: true });

@@ -54,7 +54,7 @@ export interface Success {
   /** Default: 200. */
   status?: 201;
   description: string;
-  /** Name of the OpenAPI component. The type of the clients has this name with `Response` appended. */
+  /** Name of the OpenAPI component. The clients' type has this name with `Response` appended. */
   name: string;
   schema: z.ZodType;
 }

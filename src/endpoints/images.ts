@@ -18,17 +18,17 @@ export const imageRule = (what: string): ImageRule => ({
 export const optionsOf = (id: EndpointId): Readonly<Record<string, ValueRule>> =>
   Object.fromEntries(optionEntries.filter(([, { endpoints }]) => endpoints.includes(id)));
 
-/** Rule of a field, or undefined if the endpoint has no such field. */
+/** Returns the rule of a field, or undefined if the endpoint has no such field. */
 export function ruleOf(name: string, fields: Fields): FieldRule | undefined {
   return Object.hasOwn(fields, name) ? fields[name] : undefined;
 }
 
-/** Names of the required fields: the images and the token. */
+/** Returns the names of the required fields: the images and the token. */
 export function requiredFields(fields: Fields): string[] {
   return Object.keys(fields).filter((name) => ['image', 'token'].includes(fields[name]!.kind));
 }
 
-/** Names of the image fields, in the order in which they are checked. All are required. */
+/** Returns the names of the image fields, in the order in which they are checked. All are required. */
 export function imageFields(fields: Fields): string[] {
   return Object.keys(fields).filter((name) => fields[name]!.kind === 'image');
 }
@@ -41,7 +41,7 @@ export function imageCounts({ faces }: Pick<Image, 'faces'>): ImageCounts {
   return { faces: faces.length, found_by: faces[0]?.found_by ?? 'none' };
 }
 
-/** The compared face of an image. */
+/** Returns the compared face of an image. */
 export function checkedFace(field: string, { faces, face_index }: Image): CheckedFace {
   return { field, face: faces[face_index]! };
 }

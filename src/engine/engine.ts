@@ -355,7 +355,7 @@ function outputOf<Output>(
   throw 'error' in response ? response.error : new Problem(response.code, response.extras);
 }
 
-/** Returns properties of a failed image for the log, which identify it to its owner without its content. */
+/** Returns properties by which the owner of a failed image can find it in the log. They do not reveal the content. */
 function noteOf(image: Uint8Array) {
   const start = Buffer.from(image.subarray(0, 12)).toString('latin1');
   const [format] = beginnings.find(([, beginning]) => beginning.test(start)) ?? ['unknown'];

@@ -42,8 +42,8 @@ interface Owner<R> {
   workers: number;
   running_ms: number;
   /**
-   * Virtual time up to which it is served: the virtual time of its first image plus the time of its images
-   * since then.
+   * Virtual time up to which it is served: the virtual time at which its images began to wait, plus the time of its
+   * images since then.
    */
   served_ms: number;
   /** Average time of its images, with more weight on newer images. */
@@ -71,7 +71,7 @@ const quantum = 2;
 /** Maximum estimated time of a turn with two images. Slower images get one turn each, so that no key waits for two. */
 const turn_ms = 100;
 
-/** Time after the last activity of a key for which one worker stays free for that key. */
+/** How long one worker stays free for a key after the last activity of the key. */
 const active_ms = 10_000;
 
 /** Maximum number of owners that are checked for a request to drop, in descending order of their places. */
@@ -102,7 +102,7 @@ export class FairQueue<R extends Waiting> {
   readonly #activity = new Activity();
   readonly #owners = new Map<string, Owner<R>>();
   readonly #entries = new Map<R, Entry<R>>();
-  /** Owners with waiting images, in ascending order of service, then of their latest turn. */
+  /** Owners with waiting images, in ascending order of `servedBy`, then of their latest turn. */
   readonly #ready = new Heap<Owner<R>>((a, b) => (servedBy(a) - servedBy(b) || a.turn - b.turn) < 0);
   /** Owners whose last request can be dropped, in descending order of their places. */
   readonly #droppable = new Heap<Owner<R>>((a, b) => a.held - a.pledged > b.held - b.pledged);

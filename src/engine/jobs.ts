@@ -7,7 +7,7 @@ import type { AnalyseOptions, Analysis, Earlier, NativeFailure } from './addon.t
 export type Outcome = Analysis | NativeFailure;
 
 export interface AnalyseInput {
-  /** In shared memory, so that they are not copied. They must not change until the job has ended. */
+  /** In shared memory, so that the images are not copied. They must not change until the job has ended. */
   images: readonly Uint8Array[];
   options: AnalyseOptions;
   /** For a second search: the first analysis of each image. */

@@ -68,7 +68,7 @@ function arePlain(bytes: Uint8Array): boolean {
   return at === bytes.length;
 }
 
-/** Returns true for ASCII text without escaped backslashes. */
+/** Returns true for ASCII text without raw controls, invalid escapes and escaped backslashes. */
 function isPlain(text: string): boolean {
   if (/[^\x20-\x7f]/.test(text)) return false;
   return !text.includes('\\') || unescaped(text)?.includes('\\') === false;

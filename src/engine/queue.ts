@@ -45,15 +45,6 @@ export interface JobFault<Job> {
   reason?: unknown;
 }
 
-/**
- * A bounded queue of jobs, mostly images, that is fair between keys (fair-queue.ts). One key alone may use all places.
- * If the queue is full, a request of another key displaces requests of the key with the most places. The images of a
- * request may run on different workers. While other requests wait, one worker gets two images of a request at once,
- * which saves a message. Large images are assigned one by one.
- *
- * Only requests whose body has arrived occupy places. A slow upload would otherwise keep workers idle while the queue
- * is full. Callers use `isFull` to reject requests before the body is read; `submit` decides.
- */
 interface QueueOptions<Job, Outcome> {
   /** Number of workers. All are up at first. */
   workers: number;
@@ -90,15 +81,15 @@ const nowhere: Origin = { owner: '', request_id: '' };
 
 const defaultStuck_ms = 60_000;
 
-/** The job that a worker is running. */
+/** A call of `run`: the jobs that a worker is running. */
 interface Run<Job> {
   readonly slot: number;
   readonly jobs: readonly Job[];
-  /** True if the job is still running `stuck_ms` after it was cancelled. */
+  /** True if the call is still running `stuck_ms` after it was cancelled. */
   stuck: boolean;
   /** True if the slot has another worker. */
   replaced: boolean;
-  /** Records the end of the job in the fair queue. */
+  /** Records the end of the call in the fair queue. */
   release(): void;
 }
 
@@ -166,6 +157,15 @@ interface Slot<Job> {
   run: Run<Job> | undefined;
 }
 
+/**
+ * A bounded queue of jobs, mostly images, that is fair between keys (fair-queue.ts). One key alone may use all places.
+ * If the queue is full, a request of another key displaces requests of the key with the most places. The images of a
+ * request may run on different workers. While other requests wait, one worker gets two images of a request at once,
+ * which saves a message. Large images are assigned one by one.
+ *
+ * Only requests whose body has arrived occupy places. A slow upload would otherwise keep workers idle while the queue
+ * is full. Callers use `isFull` to reject requests before the body is read; `submit` decides.
+ */
 export class JobQueue<Job, Outcome> {
   readonly #options: QueueOptions<Job, Outcome>;
   readonly #fair: FairQueue<Submission<Job, Outcome>>;

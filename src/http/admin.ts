@@ -39,7 +39,7 @@ function ableTo(engine: AdminServices['engine']): string {
   return hangs(engine) ? 'stuck' : 'ready';
 }
 
-/** Handles a request to the admin listener. Never throws. */
+/** Handles a request to the admin listener. */
 export async function handleAdmin(exchange: Exchange, services: AdminServices): Promise<void> {
   const { method, path, headers } = exchange.request;
   const request_id = requestId(headers.get('x-request-id'));

@@ -63,7 +63,7 @@ export interface Document {
   reply(if_none_match: string | undefined, accept_encoding: string | undefined): Reply;
 }
 
-/** Returns the reply at once if possible, because on µWS a late response ends a pipeline. */
+/** Returns the reply at once if possible, because µWS pipelines only responses sent in its callback. */
 export function documentReply(
   { headers }: Request,
   document: Document | Promise<Document>,
@@ -83,7 +83,7 @@ export class Cors {
     this.#origins = new Set(origins);
   }
 
-  /** Headers for any response to this request. */
+  /** Returns the headers for any response to this request. */
   headers(request: Request): Headers {
     if (this.#origins.size === 0) return [];
     // Vary is sent for rejected origins too, because caches must know that responses depend on the origin.

@@ -180,7 +180,7 @@ class DelimiterSearch {
     }
     if (byte === CR && body[at + 1] === LF) return { start, end: at + 2, closes };
     if (closes && at === body.length) return { start, end: at, closes };
-    // Many parsers accept a bare LF, so reading this line as content could give another form than theirs.
+    // Many parsers accept a bare LF. If this line were read as content, the form could differ from theirs.
     if (byte === LF) throw invalidForm('bad_line_end', 'A boundary line ends with a bare LF', at);
     return at;
   }

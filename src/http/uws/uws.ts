@@ -9,8 +9,8 @@ import { productPath, uwsFolder } from '../../config/paths.ts';
  */
 
 /**
- * Versions in order of preference. Binaries of the first need glibc 2.38. scripts/lib/uws.mjs extracts the one
- * that loads.
+ * Versions in order of preference. Binaries of the first need glibc 2.38. Setup extracts the newest that loads; the
+ * npm packages contain both.
  */
 const versions = ['20.69.0', '20.51.4'] as const;
 
@@ -111,8 +111,8 @@ export function loadUws(own = uwsFolder()): Uws {
 }
 
 /**
- * Returns the loaded package, or the reason why it cannot be used. `known`: version of a build that set-up
- * extracted.
+ * Returns the loaded package, or the reason why it cannot be used. `known`: version of a build that setup or the npm
+ * package provides.
  */
 function tryLoad(path: string, known?: string): Omit<Uws, 'failures'> | string {
   const require = createRequire(import.meta.url);
