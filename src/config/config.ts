@@ -80,7 +80,7 @@ export const settings = {
     ['cpu'],
     'ONNX Runtime execution providers ([GPU](gpu.md))',
   ),
-  onnxruntime_library: text('', 'Another build of the ONNX Runtime library, such as one with CUDA'),
+  onnxruntime_library: text('', 'Path of another build of the ONNX Runtime library, such as one with CUDA'),
   endpoints: list(
     (item) => (endpointIds as readonly string[]).includes(item),
     `a comma-separated list of ${endpointIds.join(', ')}`,
@@ -219,7 +219,7 @@ export const settings = {
   log_client: choice(
     ['off', 'on'],
     'off',
-    'Log the client IP address with each request (the /64 prefix for IPv6)',
+    'Whether the log has the client IP address of each request (the /64 prefix for IPv6)',
   ),
   log_level: choice(logLevels, 'info', 'Minimum log level'),
 };
@@ -281,10 +281,10 @@ export function surveySettings(env: NodeJS.ProcessEnv = process.env): SettingsSu
   return { config: filled, faults, sources: Object.freeze(sources) as SettingsSurvey['sources'] };
 }
 
-/** Kubernetes sets FACEMATCH_PORT to a URL in every pod of a namespace with a Service named facematch. */
+/** If a namespace has a Service named facematch, Kubernetes sets FACEMATCH_PORT to a URL in every pod. */
 function serviceLinkFix(received: string): string {
   if (!/^(tcp|udp):\/\//.test(received)) return '';
-  return ', which Kubernetes sets for a Service of this name. Set enableServiceLinks: false in the pod spec, or rename the Service';
+  return ', which Kubernetes derives from the name of a Service. Set enableServiceLinks: false in the pod spec, or rename the Service';
 }
 
 function relationFaults(config: Config): string[] {

@@ -127,7 +127,7 @@ export const machineChecks: Checks = {
     const machine = usable === all ? '' : `, of the machine's ${all}`;
     const value = `${count(config.workers, 'worker')} on ${count(usable, 'CPU')}${machine}; a queue of ${config.queue_capacity}`;
     if (config.workers <= usable) return [ok('workers', value)];
-    const fix = 'Unset FACEMATCH_WORKERS: one for each CPU';
+    const fix = 'Unset FACEMATCH_WORKERS to use one worker per CPU';
     return [warning('workers', `${value}: more workers than CPUs`, fix)];
   },
 

@@ -101,7 +101,7 @@ export const serviceChecks: Checks = {
     const { certificateFiles, readCertificate } = await import('../../server/certificate.ts');
     const { tls_cert, tls_key } = surveySettings().config;
     const files = certificateFiles(tls_cert, tls_key);
-    if (files === undefined) return [ok('TLS', 'off: the service speaks plain HTTP')];
+    if (files === undefined) return [ok('TLS', 'off: the service uses plain HTTP')];
     try {
       const { not_after_s, warnings } = readCertificate(files, Date.now());
       if (warnings.length > 0) return warnings.map((text) => warning('TLS', text, 'See docs/proxies.md'));
@@ -152,7 +152,7 @@ const redisFixes: readonly (readonly [complaint: RegExp, fix: string])[] = [
   [/^OOM/, 'Give Redis more memory, or set a maxmemory-policy that evicts keys'],
   [
     /certificate|altnames/,
-    'Set NODE_EXTRA_CA_CERTS to the certificate file of the authority that signed its certificate',
+    "Set NODE_EXTRA_CA_CERTS to the CA certificate that signed Redis's certificate",
   ],
   [/ENOTFOUND|EAI_AGAIN/, `${correct}: its host`],
   [
