@@ -137,7 +137,7 @@ export class Challenges {
       this.#used.remove(id);
       throw new Problem('not_ready', {
         detail:
-          'The store of used challenges is unavailable. Wait for the seconds in Retry-After, then send the request again.',
+          'The store of used challenges is unavailable. Wait as long as Retry-After says, then send the request again.',
       });
     }
     if (!isFirst) throw invalidChallenge('used');

@@ -107,7 +107,7 @@ const whole = (value: number) => Math.round(value) + 0;
 export function registerEmbed(program: Command): void {
   const command = program
     .command('embed')
-    .description('print an embedding of each face of images, as lines of JSON')
+    .description('print the embedding of each face in the images, as lines of JSON')
     .argument('<image...>', 'JPEG, PNG or WebP files; - reads standard input')
     .option('--out <out>', 'write the lines to a new file that only its owner may read')
     .addOption(matchFlag('accuracy_mode'))

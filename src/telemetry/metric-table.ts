@@ -114,8 +114,7 @@ export const gauges = {
   embedding_cache_hits_total: 'Images found in the embedding cache',
   embedding_cache_misses_total: 'Images not found in the embedding cache',
   embedding_cache_images: 'Images in the embedding cache',
-  limiter_up:
-    '1 while rate limits are shared, 0 while Redis is unreachable; absent without `FACEMATCH_LIMITER`',
+  limiter_up: '1 while rate limits are shared, 0 while Redis is unreachable; absent if rate limits are local',
   used_challenges: 'Used liveness challenges in memory; kept until they have expired',
   key_file_stale:
     '1 while the changed key file cannot be loaded, so that its changes, such as revocations, have no effect',
@@ -125,7 +124,7 @@ export const gauges = {
   event_loop_active_seconds_total: 'Busy time of the main thread; its rate is the utilisation of one core',
   log_lines_dropped_total: 'Log lines dropped because standard error was not read fast enough',
   audit_lines_dropped_total:
-    'Audit log lines lost, because the disk was full or too slow, or the server stopped too early',
+    'Audit log lines lost, because the disk was full or too slow, or the server stopped before they were written',
   audit_lines_waiting: 'Audit log lines that are not written yet; absent without `FACEMATCH_AUDIT_LOG`',
   memory_limit_bytes: 'Memory limit of the process, or memory of the machine',
 } as const;

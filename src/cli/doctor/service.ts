@@ -150,10 +150,7 @@ const redisFixes: readonly (readonly [complaint: RegExp, fix: string])[] = [
   [/^READONLY|^MOVED/, `${correct}: it must name a node that accepts writes`],
   [/^LOADING/, 'Wait until Redis has loaded its data'],
   [/^OOM/, 'Give Redis more memory, or set a maxmemory-policy that evicts keys'],
-  [
-    /certificate|altnames/,
-    "Set NODE_EXTRA_CA_CERTS to the CA certificate that signed Redis's certificate",
-  ],
+  [/certificate|altnames/, "Set NODE_EXTRA_CA_CERTS to the CA certificate that signed Redis's certificate"],
   [/ENOTFOUND|EAI_AGAIN/, `${correct}: its host`],
   [
     /ECONNREFUSED|no response|closed|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH/,
