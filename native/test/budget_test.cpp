@@ -54,7 +54,7 @@ TEST_CASE("is spent after its CPU time, and has no limit by default") {
   CHECK(little.spent());
 }
 
-TEST_CASE("ends decoding when the budget is used up, in each format") {
+TEST_CASE("ends decoding when the budget is spent, in each format") {
   const cv::Mat drawn = gradient(400, 300);
   const ByteVector files[] = {
       encode_jpeg(drawn), encode_jpeg(drawn, {.progressive = true}),
@@ -76,7 +76,7 @@ TEST_CASE("rejects a file with endless data while it is read") {
   }
 }
 
-TEST_CASE("checks the budget before memory for all rows is touched") {
+TEST_CASE("checks the budget before it touches memory for all rows") {
   ByteVector file = encode_png(
       ByteVector(400),
       {.width = 10, .height = 10, .colour_type = PNG_COLOR_TYPE_RGB_ALPHA, .interlaced = true});
@@ -103,7 +103,7 @@ TEST_CASE("reads a JPEG with 200,000 metadata blocks in one pass") {
   CHECK(decode(file, kAnySize, 0, Budget(5000)).width == 40);
 }
 
-TEST_CASE("ends the search when the budget is used up") {
+TEST_CASE("ends the search when the budget is spent") {
   AnalyseOptions options;
   options.min_det_score = 0.7f;
   const cv::Mat photo = decode(sample(1), {}, 0).bgr;

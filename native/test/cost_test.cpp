@@ -13,7 +13,7 @@
 namespace facematch::testing {
 namespace {
 
-// A file of which only the first bytes are readable. Reading others crashes.
+// A file of which only the first bytes are readable. Reading other bytes crashes.
 class Guarded {
  public:
   Guarded(const ByteVector& file, size_t readable) : size_(file.size()) {

@@ -194,7 +194,7 @@ TEST_CASE("names an unsupported kind of JPEG, but not the kind of a damaged one"
     CHECK(error->detected == detected);
   };
   const cv::Mat image = gradient(40, 30);
-  // A truncated file with arithmetic coding cannot be detected.
+  // Truncation of an arithmetic-coded file cannot be detected.
   for (const bool progressive : {false, true}) {
     check(encode_jpeg(image, {.progressive = progressive, .arithmetic = true}), "arithmetic_jpeg");
   }

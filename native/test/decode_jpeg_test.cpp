@@ -171,7 +171,7 @@ TEST_CASE(
   };
   const Case cases[] = {{{1, 1}}, {{2, 1}}, {{1, 2}}, {{2, 2}},        {{4, 1}},
                         {{1, 4}}, {{4, 2}}, {{2, 4}}, {{1, 4}, {1, 2}}};
-  // Each sampling has another orientation: 0 (with inks), then 8 to 1.
+  // Each sampling has a different orientation: 0 (with inks), then 8 to 1.
   for (uint16_t orientation = 0; const auto& [luma, colours] : cases) {
     const auto app1 = ExifBlock{.orientation = orientation, .jpeg_prefix = true}.bytes();
     for (const bool progressive : {false, true}) {

@@ -99,7 +99,7 @@ TEST_CASE("drops a false detection next to an upright face after one detector ru
 }
 
 TEST_CASE(
-    "drops and reports a face that only the detector could confirm after its runs are used up") {
+    "drops and reports a face that only the detector could confirm, after its maximum of runs") {
   const cv::Mat image = portrait(1, 500);
   Search search(image);
   Finder& finder = search.finder;
@@ -205,7 +205,7 @@ TEST_CASE("lists no face twice if three people are cheek to cheek") {
   }
 }
 
-TEST_CASE("returns rotated faces of the first pass with the others, and ends the fallback") {
+TEST_CASE("keeps rotated faces of the first pass, and ends the fallback after the rotated pass") {
   const cv::Mat grey(1000, 1000, CV_8UC3, cv::Scalar::all(128));
   Search search(grey);
   FoundFace known;

@@ -128,7 +128,7 @@ TEST_CASE("shows twice the box in a close-up, from whichever copy it is cropped"
 }
 
 TEST_CASE(
-    "keeps and reports the coarse copy when the time is used up while a finer one is decoded") {
+    "keeps and reports the coarse copy when the budget is spent before a finer one is decoded") {
   const ByteVector file = encode_jpeg(gradient(1600, 1200));
   const Budget little(30);
   Image image(file, kAnySize, 200, little);

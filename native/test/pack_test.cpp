@@ -280,7 +280,7 @@ TEST_CASE("finds a face in the first pass that only a close detector of the same
   CHECK(faces("detect-scrfd-blind.onnx", "detect-scrfd-blind.onnx", true).empty());
 }
 
-TEST_CASE("reads the confidence required of an upright face from the manifest") {
+TEST_CASE("reads the limits for a clearly upright face from the manifest") {
   const TinyPack pack;
   const auto faces = [&](float clear_score, float clear_template_error, float instability) {
     Json json = manifest();

@@ -167,8 +167,7 @@ cv::Mat dithered(const cv::Mat& bgr) {
 
 }  // namespace
 
-TEST_CASE(
-    "finds and matches a face in a two-tone print, also faint, with large dots and after JPEG") {
+TEST_CASE("finds and matches a face in a two-tone print, also a faint, large-dotted or JPEG one") {
   const cv::Mat photo = portrait(1, 300);
   const auto reference = analyse(default_engine(), encode_png(photo), options_of());
   REQUIRE(reference.faces.size() == 1);

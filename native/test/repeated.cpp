@@ -91,7 +91,7 @@ void add_jpeg(std::vector<Repeated>& out) {
   const size_t end = position_of(progressive, "\xFF\xC4"sv, start);
   out.push_back(at("jpeg, scan", progressive, start, slice(progressive, start, end)));
   const ByteVector restarts = encode_jpeg(image, {.restart_rows = 1});
-  out.push_back(at("jpeg, bytes behind the image", restarts, restarts.size(), {0xFF, 0xD9}));
+  out.push_back(at("jpeg, bytes after the image", restarts, restarts.size(), {0xFF, 0xD9}));
 }
 
 void add_png(std::vector<Repeated>& out) {
@@ -125,10 +125,10 @@ void add_png(std::vector<Repeated>& out) {
   for (const auto& [name, content] : chunks) {
     const std::string what = "png, " + std::string(name) + " of " + std::to_string(content.size());
     out.push_back(at(what, file, pixels, png_chunk(name, content)));
-    out.push_back(at(what + " behind the pixels", file, end, png_chunk(name, content)));
+    out.push_back(at(what + " after the pixels", file, end, png_chunk(name, content)));
   }
   out.push_back(at("png, empty IDAT", file, pixels, png_chunk("IDAT", {})));
-  out.push_back(at("png, empty IDAT behind the pixels", file, end, png_chunk("IDAT", {})));
+  out.push_back(at("png, empty IDAT after the pixels", file, end, png_chunk("IDAT", {})));
   const cv::Mat hidden = gradient(16, 16);
   const ByteVector animated = encode_apng(hidden, hidden, {0, 0});
   for (const auto& [name, content] : chunks) {
@@ -160,9 +160,9 @@ void add_webp(std::vector<Repeated>& out) {
     const std::string what = "webp, empty " + std::string(name);
     const ByteVector unit = riff_chunk(name, {});
     out.push_back(at(what, still, header, unit));
-    out.push_back(at(what + " behind the pixels", still, still.size(), unit));
+    out.push_back(at(what + " after the pixels", still, still.size(), unit));
     out.push_back(at(what + " of an animation", animated, frame, unit));
-    out.push_back(at(what + " behind a frame", animated, next, unit));
+    out.push_back(at(what + " after a frame", animated, next, unit));
     out.push_back(
         at(what + " in a simple file", encode_webp(image), encode_webp(image).size(), unit));
   }

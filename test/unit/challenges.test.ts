@@ -37,7 +37,7 @@ describe('a token', () => {
     expect(reasonOf(() => challenges.verify(challenge, key, now_ms + 60_000))).toBe('expired');
   });
 
-  test('is at most as long as the contract says, with the maximum number of steps', () => {
+  test('is at most as long as documented, with the maximum number of steps', () => {
     expect(make({ steps: 4 }).issue(key).challenge.length).toBeLessThanOrEqual(maxChallenge_characters);
   });
 

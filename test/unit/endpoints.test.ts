@@ -156,7 +156,7 @@ describe('responses', () => {
         },
         // A copy would read all options, even unused ones.
         ownKeys() {
-          throw new Error('Pick the options that are used in place of copying all');
+          throw new Error('Pick the used options instead of copying all');
         },
       });
     const named = Object.keys(endpoint.fields).filter(

@@ -236,7 +236,7 @@ describe('a manifest', () => {
     },
   );
 
-  test('is accepted without a calibration by readManifest alone', () => {
+  test('is accepted without a calibration only by readManifest', () => {
     writeManifest(manifestWith('calibration', undefined));
     expect(readManifest(directory).calibration).toBeUndefined();
     expect(() => readCalibratedManifest(directory)).toThrow(

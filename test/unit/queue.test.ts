@@ -87,7 +87,7 @@ describe('JobQueue', () => {
       'a1 a2 x1+x2 y1 b1+b2 x3 c1 c2',
     ],
     [
-      'of a key that had nothing waiting first, but only once per round',
+      'first of a key that had nothing waiting, but only once per round',
       1,
       'flood:a1,a2 flood:b1,b2 flood:c1,c2 flood:d1,d2 !a1 !a2 one:x1,x2 !b1+b2 two:y1,y2 !x1+x2 one:x3 !y1+y2 two:y3 !c1+c2 !x3 !y3',
       'a1 a2 b1+b2 x1+x2 y1+y2 c1+c2 x3 y3 d1',
@@ -105,7 +105,7 @@ describe('JobQueue', () => {
       'o1 a1 b1 c1 d1 o2 o3 e1 f1',
     ],
     [
-      'of a key that had more than its share last, even after a while with nothing waiting',
+      'last of a key that had more than its share, even after a while with nothing waiting',
       1,
       'big:a1 one:w1,w2 one:x1,x2 one:y1,y2 one:z1,z2 !a1@300 big:b1 !w1+w2@80 !x1+x2@80 !y1+y2@80',
       'a1 w1+w2 x1+x2 y1+y2 z1+z2',

@@ -238,7 +238,7 @@ describe('an apt command', () => {
 
 const module = pathToFileURL(projectPath('scripts/lib/run.mjs')).href;
 
-/** A program that acquires the lock, and records when it has it and when it ends. */
+/** Returns a program that acquires the lock, and logs that it has the lock and that it ends. */
 const holder = (lock: string, log: string) => `
   import { appendFileSync } from 'node:fs';
   import { takeLock } from '${module}';

@@ -119,7 +119,7 @@ describe('curlLine', () => {
     expect([stderr, status]).toEqual(['', 0]);
     return stdout.split('\0').slice(0, -1);
   };
-  test('contains the request without a missing photo, and reads the key from the environment', () => {
+  test('omits a missing photo from the request, and reads the key from the environment', () => {
     const missing = { name: 'image2', file: undefined };
     expect(argumentsOf(curlLine(origin, plan, [photo('image1', 'a.jpg'), missing]))).toEqual([
       ...['-H', 'x-api-key: the-key', '-F', 'image1=@a.jpg'],
