@@ -60,7 +60,7 @@ function seeds(scratch) {
   );
 }
 
-/** Returns the last number after `name` in libFuzzer's output. */
+/** Returns the last number after `name` in libFuzzer's output; NaN if there is none. */
 const figure = (output, name) =>
   Number(output.match(new RegExp(`.*${name}:\\s*(\\d+)`, 's'))?.[1] ?? Number.NaN);
 

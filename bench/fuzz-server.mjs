@@ -3,7 +3,7 @@
 //   node bench/fuzz-server.mjs [--requests 100000] [--seed 1] [--heavy 300] [--plain] [--hurry] [--first 0] [--http auto] [--json]
 // --heavy   number of bodies of 20 MiB to send afterwards; measures the main thread's CPU time for each
 // --plain   use the release addon, to measure resident memory without a sanitizer
-// --hurry   end connections without a guaranteed response after a second, instead of waiting for server timeouts
+// --hurry   after a second, disconnect clients that may get no response, instead of waiting for server timeouts
 // --http    HTTP server: uws, node or auto
 // --first   number of the first request; to repeat one: --first 4711 --requests 1
 import { execFileSync } from 'node:child_process';

@@ -116,7 +116,7 @@ export function contradictedRates(check: readonly CalibrationCheck[], floor: num
 }
 
 /**
- * Returns the number of people that a group lacks: enough to measure the rate alone, and at least its current number.
+ * Returns the number of people to add to a group: enough to measure the rate in it, and at least as many as it has.
  */
 function morePeople({ stated_fmr, people }: CalibrationCheck): number {
   return Math.max(people, minPeople(stated_fmr) - people);

@@ -65,7 +65,7 @@ export async function download(file: Download, folder: string): Promise<string> 
 
 const sizeOf = (path: string) => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 
-/** Allows only one process at a time to download the file. Removes the lock of a process that has exited. */
+/** Throws an Error if another process is downloading the file. Removes the lock of a process that has exited. */
 function lock(path: string, url: string): () => void {
   const owner = Number(existsSync(path) && readFileSync(path, 'utf8'));
   if (owner > 0 && !isAlive(owner)) rmSync(path, { force: true });

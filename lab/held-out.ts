@@ -111,7 +111,7 @@ export class HeldOutCohorts {
     this.#scores = new Map(embeddings.map((embedding, row) => [embedding, scores[row]!]));
   }
 
-  /** Returns a cohort score from the centres without the fold `other`. Throws an Error for a face without scores. */
+  /** Returns a face's cohort score for a pair with a person of fold `other`. Throws an Error for an unknown face. */
   score(embedding: Float32Array, other: number): number {
     const scores = this.#scores.get(embedding);
     if (scores === undefined) throw new Error('No cohort score was computed for this face');

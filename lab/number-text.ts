@@ -2,7 +2,7 @@ import type { CohortUse } from './figures.ts';
 import type { Interval } from './metrics.ts';
 import type { ScoreKind } from './pairs.ts';
 
-/** Formats figures for the terminal and the report. NaN, such as a rate without pairs, becomes a dash. */
+/** Formats figures for the terminal and the report. NaN becomes a dash in percentages, scores and ratios. */
 
 export function percentText(share: number): string {
   return Number.isNaN(share) ? '–' : `${(share * 100).toFixed(2)} %`;

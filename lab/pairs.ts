@@ -43,7 +43,7 @@ const truth = new Map(Object.entries({ '1': true, true: true, '0': false, false:
 
 /**
  * Reads a list of pairs. The columns are `image1`, `image2`, `same` (1, 0, true or false in any case) and optionally
- * `fold`, in any order. Throws an Error that names the file and the first wrong line.
+ * `fold`, in any order. Throws an Error that names the file and any wrong line.
  */
 export function readPairs(file: string): LabelledPair[] {
   const { columns, rows } = readTable(file);

@@ -62,7 +62,7 @@ export function byPerson<Image extends { person: string }>(images: readonly Imag
   return [...own.values()];
 }
 
-/** Returns the sorted paths of all images below a folder. Throws an Error if there are none. */
+/** Returns the sorted paths of all JPEG, PNG and WebP files below a folder. Throws an Error if there are none. */
 export function imagesBelow(folder: string): string[] {
   const files = namesBelow(folder)
     .filter((file) => /\.(jpe?g|png|webp)$/i.test(file))
@@ -84,7 +84,7 @@ export function imagesBelow(folder: string): string[] {
  * outside the folder are skipped.
  *
  * Omits `groupings` with a column that the list does not have. Without `groupings`, each label is a grouping. Throws
- * an Error that names the file, also for a missing image unless `missing` is 'kept'.
+ * an Error that names the list or folder, also for a missing image unless `missing` is 'kept'.
  */
 export function readPeople(
   name: string,

@@ -46,7 +46,7 @@ function encodingOf(bytes: Buffer): string {
   return isUtf8(bytes) ? 'utf-8' : 'windows-1252';
 }
 
-/** Splits a line into cells. Spreadsheets quote cells with commas or quotation marks, and double these marks. */
+/** Splits a line into cells. Spreadsheets quote cells with commas or quotation marks, and double the quotation marks. */
 function cellsOf(line: string): string[] {
   const cells = line.split('\t').map((cell) => cell.trim());
   return cells.map((cell) => /^"(.*)"$/.exec(cell)?.[1]?.replaceAll('""', '"') ?? cell);

@@ -177,7 +177,7 @@ function countsOf({ fmr, fmr_interval, fnmr, fnmr_interval }: Observed, pairs: F
   return [count(fmr, pairs.non_mated, fmr_interval), count(fnmr, pairs.mated, fnmr_interval)];
 }
 
-/** Describes the results at the highest percent, or else the lowest target rate. Omits kinds without pairs. */
+/** Describes the results at the highest percent, or else at the lowest target rate. Omits kinds without pairs. */
 export function verdictText(figures: Figures | PeopleFigures, isNamed: boolean): string {
   const [unread, lacking] =
     'by' in figures

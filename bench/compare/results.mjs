@@ -1,7 +1,7 @@
 // Computes the results from the windows: the medians of each cell, and the figures with their targets.
 import { saturating } from './plan.mjs';
 
-/** Returns the median of the finite values; NaN for an empty list. */
+/** Returns the median of the finite values; NaN if there are none. */
 export function median(values) {
   const sorted = values.filter(Number.isFinite).toSorted((a, b) => a - b);
   const middle = sorted.length >> 1;
@@ -212,7 +212,7 @@ const figures = [
   ]),
 ];
 
-/** Returns the median, minimum and maximum over turns; null for an empty list. */
+/** Returns the median, minimum and maximum of the finite values; null if there are none. */
 function spread(values) {
   const found = values.filter(Number.isFinite);
   if (found.length === 0) return null;

@@ -105,7 +105,7 @@ export async function calibratePack(table: readonly SetFolder[], options: Calibr
 }
 
 /**
- * Opens a pack, and loads its models without human check and calibration, so that no face is discarded.
+ * Opens a pack, and loads its models without the human check, so that no face is discarded.
  */
 async function openPack({ pack: nameOrPath, keepCalibration }: CalibrateOptions) {
   const { pack, workers } = readConfig();

@@ -4,7 +4,7 @@ import { Html, html } from 'facematch/for-lab';
 
 /** Shared parts of the report's charts: style, axes and HTML. */
 
-/** Attributes with coordinates, which are rounded to 0.1 units, less than a pixel. */
+/** Matches the values of attributes with coordinates, which are rounded to 0.1 units (less than a pixel). */
 const positions = /(?<= (?:d|transform|[xy][12]?|c[xy]|width|height)=")[^"]*/g;
 
 /**

@@ -77,7 +77,7 @@ function faceText({ faces, chosen }: ShownImage): string {
   ].join(' · ');
 }
 
-/** Maximum number of images without a face that are shown. Only the names of further ones are listed. */
+/** Maximum number of images without a face to show. Further images are listed by name. */
 const maxShown = 24;
 
 export function imagesShown({ worst, without_face }: Pick<Figures, 'worst' | 'without_face'>): string[] {
