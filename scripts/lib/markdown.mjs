@@ -40,7 +40,7 @@ const inLines = (text) => text.replace(/\.$/, '').replaceAll(/[;:.] (?=`\w+`: )/
 const derived = {
   workers: 'the CPU quota',
   queue_capacity: '8 × `FACEMATCH_WORKERS`',
-  upload_memory_bytes: '`268435456`, or `FACEMATCH_MAX_BODY_BYTES` when that is more',
+  upload_memory_bytes: '`268435456`, or `FACEMATCH_MAX_BODY_BYTES` if that is larger',
 };
 
 /** Returns the table of docs/configuration.md. */

@@ -62,7 +62,7 @@ export function disagreement(
 ): Problem | undefined {
   const errors = disagreeing(sides, min_agreement_percent, calibration);
   if (errors.length === 0) return undefined;
-  const fields = [...new Set(errors.map(({ field }) => field))].join(' and ');
+  const fields = [...new Set(errors.map(({ field }) => field))].join(', and in all photos of ');
   return new Problem('photos_disagree', {
     detail: `Check that the largest face is the same person in all photos of ${fields}: ${errors.map(describeDisagreement).join(', ')}. The minimum is ${min_agreement_percent} %.`,
     errors,

@@ -20,7 +20,7 @@ const roles: Record<PackFile['role'], string> = {
 
 const sources: Record<Manifest['source']['kind'], string> = {
   npm: 'a package of the npm registry',
-  project: 'a project that publishes its files elsewhere',
+  project: 'a project whose files the operator downloads',
 };
 
 const rate = z.number().positive();
