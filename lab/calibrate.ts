@@ -91,7 +91,7 @@ const minJudgedRate = 1e-5;
 const oneGroup = 'two people of one group';
 const anyTwo = 'any two people';
 
-/** Maximum ratio of the measured to the stated rate in these rows. A higher ratio raises the floor. */
+/** Maximum ratio of the measured to the stated rate in rows of several groups. A higher ratio raises the floor. */
 const floorTolerance = 2;
 
 /** Tolerated multiple of the stated rate: one point of confidence_percent. */

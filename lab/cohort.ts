@@ -18,7 +18,7 @@ export interface LabelledEmbedding {
 export const peopleOfCentre = 5;
 /** Faces with a higher cosine may belong to the same person under another name. */
 const samePerson = 0.6;
-/** Maximum number of centres, which bounds the size of the package and the time per face. */
+/** Maximum number of centres, which bounds the size of the pack and the time per face. */
 const maxCentres = 6500;
 /** Number of cosines in a cohort score, which is the mean of the highest cosines with the centres. */
 export const highest = 50;

@@ -100,7 +100,7 @@ export interface NonMatedScores {
   /** Number of pairs in each bin. */
   counts: Float64Array;
   people: number;
-  /** Returns the design effect at a score, from PersonCounts. Without it, the default of pairEffect is used. */
+  /** Returns the design effect at a score, from PersonCounts. Without it, the number of people determines the effect. */
   effectAt?: (score: number) => number;
 }
 
@@ -212,7 +212,7 @@ export function requirePeople(people: number): void {
   );
 }
 
-/** Returns the floor of a table: the lowest rate that this many pairs of people can measure. */
+/** Returns the lowest rate that this many pairs of people can measure; mustBeMeasured if they can measure none. */
 export function floorOf(pairs: number): number {
   return rates.filter((rate) => rate >= lowestFloor && pairsCanShow(rate, pairs)).at(-1) ?? mustBeMeasured;
 }

@@ -239,11 +239,11 @@ export function attacksOn(
   const copied = 1 + Math.floor(random.next() * (sequence.length - 1));
   return {
     'photos swapped by hand': swapped(keys, random),
-    'one frame repeated': sequence.with(copied, sequence[copied - 1]!),
-    'the frames in reverse order': sequence.toReversed(),
-    'another person in the turned frames': sequence.map((frame, i) =>
+    'a frame sent twice': sequence.with(copied, sequence[copied - 1]!),
+    'the sequence played backwards': sequence.toReversed(),
+    'someone else in the turned frames': sequence.map((frame, i) =>
       isTurned(frame) ? { ...frame, face: (own[Math.min(i, own.length - 1)] ?? frame).face } : frame,
     ),
-    "the victim's first frame before the attacker's own head": [sequence[0]!, ...own.slice(1)],
+    "the victim's first frame, then the attacker's own head": [sequence[0]!, ...own.slice(1)],
   };
 }

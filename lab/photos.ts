@@ -168,7 +168,7 @@ export function fitShifts(groups: readonly PhotoGroup[], cohorts: HeldOutCohorts
   });
 }
 
-/** Returns how much higher the similarity at `rate` is with means; empty if too few pairs reach it. */
+/** Returns by how much means increase the similarity at `rate`; empty if too few pairs reach it. */
 function shiftAt(rate: number, means: Float64Array, single: Float64Array): number[] {
   if (rate * totalOf(means) < minPairs) return [];
   return [scoreAt(means, rate) - scoreAt(single, rate)];

@@ -80,7 +80,7 @@ export function rowsOf(windows) {
   });
 }
 
-/** Returns one value per turn, by `round,turn`. */
+/** Returns a map from `round,turn` to the value of the turn. */
 function turnsOf(windows, where, pick) {
   const fits = windows.filter((window) =>
     Object.entries(where).every(([name, value]) => window[name] === value),
@@ -197,7 +197,7 @@ const figures = [
       'generator_share',
     ]),
   ]),
-  // Upper limit of the speed-up over a peer, for a server that runs only facematch's models.
+  // Maximum possible speed-up over a peer, if a server only ran facematch's models.
   ...['do-it-yourself', 'opencv4nodejs'].map((peer) =>
     figure(
       `CPU time per request of ${peer} ÷ that of the models alone; small, fast`,

@@ -1,4 +1,4 @@
-// Generates request headers: a valid set, and invalid variants.
+// Generates request headers: a valid set, and invalid or unusual variants.
 import { boundary, content_type } from '../../test/support/load.mjs';
 
 const base = '/API/v1.0';

@@ -56,7 +56,7 @@ export async function calibratePack(table: readonly SetFolder[], options: Calibr
     keepCalibration,
     force,
   } = options;
-  // Report errors in the lists first, because embedding takes minutes.
+  // Reports errors in the lists first, because embedding takes minutes.
   const folders = [...table, ...covered].map(({ folder }) => folder);
   if (groups) requireColumns(groups, folders);
   requirePeople(largestGroup(table.map(({ name, folder }) => readPeople(name, folder, groups))));

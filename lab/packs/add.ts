@@ -53,7 +53,7 @@ export async function addPack(nameOrPath: string, options: AddOptions) {
   const directory = freeDirectory(nameOrPath);
   const base = packDirectory('default');
   const shared = readCalibratedManifest(base);
-  // Report errors of the default pack first, because reading a large model takes minutes.
+  // Reports errors of the default pack first, because reading a large model takes minutes.
   await verifyPack(base, shared);
   const own = describeOwn(options, shared);
   return moveWhenMade(directory, async (made) => {

@@ -18,7 +18,7 @@ export async function pullPack(
   target: string,
   folder: string = cacheFolder(),
 ): Promise<Added> {
-  // Report an existing pack before a download that takes minutes.
+  // Reports an existing pack before a download that takes minutes.
   freeDirectory(target);
   for (const file of downloadsOf(pack)) await download(file, folder);
   const { detector, embedder } = pack.nets;

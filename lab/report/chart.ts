@@ -46,7 +46,7 @@ const styles = [
 ];
 export const styleOf = (series: number) => styles[series % styles.length]!;
 
-/** Small enough that the text is readable on the width of a phone. */
+/** Small enough that the text is readable on a phone. */
 export const size = { width: 430, height: 280, marginLeft: 60, marginRight: 12, marginBottom: 44 };
 
 export function chartView({ title, description, legend, ...options }: Chart): Html {

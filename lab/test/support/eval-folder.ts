@@ -9,7 +9,7 @@ import { newFolder } from '../../../test/support/folder.ts';
 export const hostile = '<img src=x onerror="alert(1)">&\'.jpg';
 
 /**
- * Writes each face of some group photos twice: unchanged, and small and dark. People are named by photo and place.
+ * Writes each face of three group photos twice: unchanged, and small and dark. Returns the people's names.
  */
 async function writeFaces(folder: string): Promise<string[]> {
   const people: string[] = [];
