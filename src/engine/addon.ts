@@ -203,9 +203,9 @@ export interface Addon {
     earlier?: Earlier,
   ): Analysis | NativeFailure;
   /**
-   * Returns the cohort scores of embeddings that are concatenated in one array. Throws a TypeError unless the
-   * length is a multiple of the dimensions. `cancelled`: as for `analyse`; once it is set, the returned scores are
-   * invalid.
+   * Returns the cohort scores of embeddings that are concatenated in one array. Throws an Error if the pack is not
+   * loaded, and a TypeError unless the length is a multiple of the dimensions. `cancelled`: as for `analyse`; once it
+   * is set, the returned scores are invalid.
    */
   cohortScores(directory: string, embeddings: Float32Array, cancelled?: Uint8Array): Float32Array;
   /** Returns the CPU time of the calling thread since it started, in milliseconds. */

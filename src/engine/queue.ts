@@ -23,7 +23,7 @@ export interface Done<Outcome> {
 }
 
 export interface Ticket<Result> {
-  /** Rejects with a Problem (overloaded, deadline_exceeded) or with the error of `run`. */
+  /** Rejects with a Problem (overloaded, deadline_exceeded), the error of `run` or the reason of `cancel`. */
   readonly done: Promise<Result>;
   /** Resolves when the memory of the images may be reused, because no worker will read it again. Never rejects. */
   readonly idle: Promise<void>;
