@@ -54,7 +54,7 @@ export function registerEval(program: Command): void {
     .option('--json', 'print the figures as JSON')
     .action(runEval);
   addHelp(evaluate, {
-    notes: `Lists may be UTF-8, UTF-16 or Latin-1, and paths may have backslashes. If images cannot be read, the command prints at most ten names,
+    notes: `Lists may be UTF-8, UTF-16 or Latin-1, and paths may have backslashes. If images cannot be read, the command names at most ten of them,
 excludes their pairs, and exits with code 1.
 Figures are biased if the pack's cohort contains the measured people; --held-out-cohort avoids that. With this
 option, the first folder of an image's path is the name of the person.
