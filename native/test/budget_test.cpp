@@ -4,6 +4,8 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <optional>
+#include <thread>
 
 #include "../core/find/detection_passes.h"
 #include "../core/image/decode.h"
@@ -52,6 +54,16 @@ TEST_CASE("is spent after its CPU time, and has no limit by default") {
   volatile double sum = 0;
   while (!little.spent()) sum = sum + 1;
   CHECK(little.spent());
+}
+
+TEST_CASE("does not count the time that it waits for another thread") {
+  const Budget waiting(20);
+  std::thread([] {
+    const Budget busy(50);
+    while (!busy.spent()) {
+    }
+  }).join();
+  CHECK_FALSE(waiting.spent());
 }
 
 TEST_CASE("ends decoding when the budget is spent, in each format") {
@@ -114,6 +126,7 @@ TEST_CASE("ends the search when the budget is spent") {
   CHECK_FALSE(finder.is_incomplete());
   CHECK_FALSE(finder.confirm(found.front(), false));
   CHECK(finder.is_incomplete());
+  CHECK(finder.coverage().timed_out);
   for (const DetectionPass pass : detection_passes(true)) {
     std::vector<FoundFace> faces;
     StageTimings timings;
@@ -134,6 +147,21 @@ TEST_CASE("reports no timeout without a limit, and throws if decoding exceeds th
   options.image_timeout_ms = 1e-6;
   CHECK(fails_with(ErrorCode::kImageTooComplex,
                    [&] { analyse(default_engine(), sample(1), options); }));
+}
+
+TEST_CASE("reports a timeout if only decoding ends within the limit") {
+  const ByteVector file = encode_jpeg(gradient(400, 300));
+  AnalyseOptions options;
+  options.min_det_score = 0.7f;
+  options.use_heuristic_fallback = true;
+  // The lowest limit that is enough for decoding is much too low for all detection passes.
+  std::optional<Analysis> analysis;
+  for (options.image_timeout_ms = 0.01; !analysis; options.image_timeout_ms *= 1.5) {
+    const auto error = error_of([&] { analysis = analyse(default_engine(), file, options); });
+    REQUIRE((!error || error->code == ErrorCode::kImageTooComplex));
+  }
+  CHECK(analysis->coverage.timed_out);
+  CHECK(analysis->width == 400);
 }
 
 TEST_SUITE_END();

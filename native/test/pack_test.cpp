@@ -329,10 +329,16 @@ TEST_CASE("throws an Error or returns finite faces if nets return NaN, infinity 
 TEST_CASE("throws an Error if a net returns more numbers than when it was loaded") {
   const TinyPack pack;
   Json json = manifest();
+  for (const char* member : {"cohort", "human", "occlusion"}) json.erase(member);
   json["embedder"]["file"] = "embed-growing.onnx";
   // When the net is loaded, every input is 0, so it returns no position; later it returns all.
-  json["embedder"]["dimensions"] = 1;
-  CHECK_FALSE(analysed(pack.as(json), kImage, AccuracyMode::kBalance));
+  json["embedder"]["dimensions"] = 0;
+  const Engine engine(pack.as(json));
+  AnalyseOptions options = options_of(AccuracyMode::kBalance, 0.5f);
+  options.limits = kAnySize;
+  const auto error = error_of([&] { analyse(engine, kImage, options); });
+  REQUIRE(error);
+  CHECK(error->message == "a net returned other sizes than when it was loaded");
 }
 
 TEST_CASE("builds a pack from its manifest") {
