@@ -97,11 +97,10 @@ float Finder::measure(const View& view, const FoundFace& face,
 }
 
 // A test for a face of the first detection pass. The tests of kTests run in order until one accepts
-// the face. Costs are approximate: runs of the landmark net, and of a detector.
+// the face.
 struct Finder::Test {
   bool (Finder::*accepts)(FoundFace& face);
-  int landmark_runs;
-  int detector_runs;
+  bool runs_detector;
   // Skips the test if a face of the image is known to be upright, because rotated faces are rare
   // next to upright ones.
   bool skip_beside_upright;
@@ -109,12 +108,12 @@ struct Finder::Test {
 };
 
 const std::array<Finder::Test, 5> Finder::kTests = {{
-    {&Finder::is_clear, 0, 0, false, true},
-    {&Finder::is_quickly_stable, 1, 0, false, true},
-    {&Finder::is_thoroughly_stable, 5, 0, true, true},
-    {&Finder::has_likely_roll, 30, 6, true, true},
+    {&Finder::is_clear, false, false, true},
+    {&Finder::is_quickly_stable, false, false, true},
+    {&Finder::is_thoroughly_stable, false, true, true},
+    {&Finder::has_likely_roll, true, true, true},
     // Accepts blurred faces, half-hidden ones and profiles, on which landmarks are unstable.
-    {&Finder::is_redetected, 0, 1, false, false},
+    {&Finder::is_redetected, true, false, false},
 }};
 
 std::optional<Confirmed> Finder::confirm(const Detection& detection, bool beside_upright) {
@@ -125,7 +124,7 @@ std::optional<Confirmed> Finder::confirm(const Detection& detection, bool beside
   face.points = engine_.landmarker.find(pixels_of(detection.box), detection.box, refine);
   for (const Test& test : kTests) {
     if (test.skip_beside_upright && beside_upright) continue;
-    if (test.detector_runs > 0 && !may_confirm_by_detector()) return std::nullopt;
+    if (test.runs_detector && !may_confirm_by_detector()) return std::nullopt;
     if (!(this->*test.accepts)(face)) continue;
     if (face.detection.found_by == FoundBy::kRotated) return Confirmed{std::move(face), false};
     predict_landmarks_again(face, 0);
