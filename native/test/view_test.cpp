@@ -80,13 +80,22 @@ TEST_CASE("maps every pixel of a padded view back, and pads the image to the req
   // Changes the mean colour, which the border gets: largest_error() skips pixels with another red.
   inner.bgr(cv::Rect(0, 0, 8, 8)).setTo(cv::Scalar::all(0));
   for (const float share : {0.3f, 0.5f, 0.8f}) {
-    const View view = padded(inner, share);
+    const View view = padded(inner, share, 640);
     CHECK(view.bgr.cols == doctest::Approx(160 / share).epsilon(0.02));
     CHECK(view.bgr.rows == doctest::Approx(120 / share).epsilon(0.02));
     CHECK(largest_error(view) < 1e-3);
     const cv::Vec3b border = view.bgr.at<cv::Vec3b>(0, 0);
     CHECK(view.bgr.at<cv::Vec3b>(view.bgr.rows - 1, view.bgr.cols / 2) == border);
     CHECK(border != cv::Vec3b(255, 0, 254));
+  }
+}
+
+TEST_CASE("shrinks a padded view to the maximum side, and enlarges none") {
+  const View inner(map_of(160, 120));
+  for (const int max_side : {200, 320, 2048}) {
+    const View view = padded(inner, 0.5f, max_side);
+    CHECK(view.longer_side() == std::min(max_side, 320));
+    CHECK(view.scale() == doctest::Approx(std::min(1.0, max_side / 320.0)));
   }
 }
 

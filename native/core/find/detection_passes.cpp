@@ -14,8 +14,9 @@
 namespace facematch {
 namespace {
 
-// Longer sides of copies in pixels. kOverview exceeds the detector's frame, so that rotated, padded
-// and enhanced copies lose no detail. At kDetail the smallest tile fills the frame.
+// Longer sides of copies in pixels. kOverview exceeds the frames of the included packs' detectors,
+// so that rotated, padded and enhanced copies lose no detail. At kDetail the smallest tile fills
+// the frame.
 constexpr int kOverview = 480;
 constexpr int kDetail = 1600;
 
@@ -39,6 +40,8 @@ constexpr std::array kPasses = {DetectionPass::kWhole,      DetectionPass::kRota
                                 DetectionPass::kLargeTiles, DetectionPass::kSmallTiles};
 
 constexpr std::array kPaddedShares = {0.5f, 0.3f};
+// Maximum longer side of a padded view in pixels, for detectors with smaller frames.
+constexpr int kMaxPadded = 640;
 // Share of the padded image's side that the image fills, for the close detector. Of the shares from
 // 0.7 to 1, it finds the most faces with 0.7 (bench/hard-images.mjs, close-ups).
 constexpr float kCloseShare = 0.7f;
@@ -48,10 +51,14 @@ void append(std::vector<View>& views, std::vector<View> more) {
 }
 
 // Returns the image with a border: one view for the close detector, or eight for the main detector.
-std::vector<View> padded_views(const View& view, bool close) {
-  if (close) return {padded(view, kCloseShare)};
+std::vector<View> padded_views(const View& view, const Engine& engine) {
+  const bool close = engine.close_detector.has_value();
+  const DetectorSpec& spec = (close ? *engine.close_detector : engine.detector).spec();
+  const int max_side = std::max({kMaxPadded, spec.width, spec.height});
+  if (close) return {padded(view, kCloseShare, max_side)};
   std::vector<View> views;
-  for (const float share : kPaddedShares) append(views, rotations(padded(view, share), 0));
+  for (const float share : kPaddedShares)
+    append(views, rotations(padded(view, share, max_side), 0));
   return views;
 }
 
@@ -88,8 +95,7 @@ Views views_of(DetectionPass pass, Finder& finder) {
     case DetectionPass::kEnhanced:
       return {FoundBy::kEnhanced, enhanced_views(image.shrink_whole(kOverview))};
     case DetectionPass::kPadded:
-      return {FoundBy::kPadded,
-              padded_views(image.shrink_whole(kOverview), has_close_detector(finder))};
+      return {FoundBy::kPadded, padded_views(image.shrink_whole(kOverview), finder.engine())};
     case DetectionPass::kLargeTiles:
       return {FoundBy::kTiled, large_tiles(image)};
     case DetectionPass::kSmallTiles: {

@@ -17,9 +17,6 @@ constexpr int kRowsAtOnce = 128;
 // Ratio of the side of a tile to the distance from tile to tile.
 constexpr float kTileOverlap = 1.5f;
 
-// Maximum side of a padded view in pixels. The detectors of the included packs have smaller inputs.
-constexpr int kMaxPadded = 640;
-
 float as_float(int value) { return static_cast<float>(value); }
 
 cv::Mat resized(const cv::Mat& bgr, float scale) {
@@ -88,8 +85,8 @@ std::vector<View> rotations(const View& view, int first) {
   return views;
 }
 
-View padded(const View& view, float share) {
-  const float scale = std::min(1.0f, as_float(kMaxPadded) * share / as_float(view.longer_side()));
+View padded(const View& view, float share, int max_side) {
+  const float scale = std::min(1.0f, as_float(max_side) * share / as_float(view.longer_side()));
   const cv::Mat inner = resized(view.bgr, scale);
   const int left = cvRound(as_float(inner.cols) * (1 / share - 1) / 2);
   const int top = cvRound(as_float(inner.rows) * (1 / share - 1) / 2);

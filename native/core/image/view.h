@@ -49,8 +49,8 @@ View rotated(const View& view, int quarters);
 std::vector<View> rotations(const View& view, int first);
 
 // Returns the view inside a border of its mean colour. Each side of the view is `share` of the
-// padded side.
-View padded(const View& view, float share);
+// padded side. Shrinks the view so that the longer padded side has at most `max_side` pixels.
+View padded(const View& view, float share, int max_side);
 
 // Returns `across` x `across` tiles that cover the view. Neighbours overlap by a third of a tile,
 // so that a face of up to this size is complete in one of them.
