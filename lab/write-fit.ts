@@ -68,7 +68,7 @@ function writeScores(
     manifest.occlusion = {
       ...score,
       bias: bias - occlusionThreshold,
-      fitted_on: `${covered.length} faces with a drawn mask and ${uncovered.length} without, both modes`,
+      fitted_on: `${covered.length} faces with covered nose and mouth and ${uncovered.length} others, both modes`,
     };
   }
 }
