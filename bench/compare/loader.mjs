@@ -4,10 +4,9 @@
 import { setTimeout } from 'node:timers/promises';
 import { Load } from '../../test/support/load.mjs';
 import { cpuMsOf, mainThreadCpuMsOf, memoryOf, treeOf } from '../../test/support/programs.mjs';
-import { open_loop_factor } from './plan.mjs';
+import { open_loop_factor, path } from './plan.mjs';
 import { bodiesOf, scenarios } from './requests.mjs';
 
-export const path = '/API/v1.0/face/match/upload/advanced';
 /** Maximum length of a window that waits for its minimum number of responses, as a multiple of `seconds`. */
 const maxExtension = 6;
 

@@ -5,6 +5,9 @@
 import { contenders } from '../contenders/index.mjs';
 import { scenarios } from './requests.mjs';
 
+/** Path of the endpoint that every contender serves. */
+export const path = '/API/v1.0/face/match/upload/advanced';
+
 /** Number of clients for the figures in results.mjs: enough to keep both workers busy, with short queues. */
 export const saturating = 8;
 

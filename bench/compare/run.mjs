@@ -8,8 +8,7 @@ import { content_type, form } from '../../test/support/load.mjs';
 import { allowedCpus } from '../../test/support/programs.mjs';
 import { contenders } from '../contenders/index.mjs';
 import { floor } from '../lib/setup.mjs';
-import { path } from './loader.mjs';
-import { cellsOf, rotated, sameCell, saturating, steady_share } from './plan.mjs';
+import { cellsOf, path, rotated, sameCell, saturating, steady_share } from './plan.mjs';
 import { kindOf, pairsOf, scenarios } from './requests.mjs';
 
 /** Minimum share of correct responses before the load. It is below 1, because a detector may miss a face. */
@@ -111,6 +110,12 @@ async function runBlock(block, round, options, { servers, checks, onProgress, on
       if (server && !checks.some(isSame)) {
         const checked = await check(server, scenario, mode, options.pairs_checked);
         checks.push({ block: id, contender: run.contender, ...checked });
+        if (!checked.sensible) {
+          throw new Error(
+            `only ${checked.right} of ${checked.asked} responses before the load were correct; expected at least ` +
+              `${100 * min_correct_share} %, with a match and a non-match`,
+          );
+        }
       }
       if (checks.find(isSame)?.sensible ?? true) up.set(run, { server, best: 0 });
     } catch (error) {
