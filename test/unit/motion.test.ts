@@ -167,12 +167,17 @@ describe('a failed sequence', () => {
     }
   });
 
-  test('fails if the last frame repeats the first', () => {
-    const copy = frames.with(-1, { ...frames[0]! });
-    const compare = (a: number, b: number) => ({
-      percent: 95,
-      cosine: a === 0 && b === copy.length - 1 ? 1 : 0.9,
-    });
-    expect(judgeMotion(copy, asked, compare).reasons).toEqual(['repeated_frame']);
+  test('fails if a frame repeats any earlier one', () => {
+    for (let first = 0; first < frames.length; first++) {
+      for (let second = first + 1; second < frames.length; second++) {
+        const { points } = frames[first]!;
+        const copy = frames.with(second, { ...frames[second]!, points });
+        const compare = (a: number, b: number) => ({
+          percent: 95,
+          cosine: a === first && b === second ? 1 : 0.9,
+        });
+        expect(judgeMotion(copy, asked, compare).reasons).toEqual(['repeated_frame']);
+      }
+    }
   });
 });

@@ -150,9 +150,13 @@ test.each(kinds)('returns the same direction for the same face with %s', (_what,
   }
 });
 
-test('returns another direction with a wrong channel order', () => {
+test.each([
+  ['channel order', { channels: 'bgr' }],
+  ['mean', { mean: 127.5 }],
+  ['scale', { scale: 1 / 127.5 }],
+])('returns another direction with a wrong %s', (_what, change) => {
   const [expected] = embeddingsOf({});
-  const wrong = analysed(smallEmbedderPack(folder, { channels: 'bgr' }));
+  const wrong = analysed(smallEmbedderPack(folder, change));
   if (!wrong.ok) throw new Error(JSON.stringify(wrong));
   expect(dot(wrong.image.faces[0]!.embedding, expected!)).toBeLessThan(0.999);
 });
