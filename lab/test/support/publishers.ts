@@ -45,7 +45,7 @@ export async function publish(files: Record<string, Buffer>) {
   const server = createServer((request, response) => {
     asked.push([request.url!, request.headers.range ?? []].flat().join(' '));
     responder(files[request.url!]!, request, response);
-  }).listen(0);
+  }).listen(0, '127.0.0.1');
   await new Promise((resolve) => server.once('listening', resolve));
   const { port } = server.address() as AddressInfo;
   return {
