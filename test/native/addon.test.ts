@@ -411,7 +411,7 @@ it('has checks of stacks, C library buffers and vector indices in the addon', ()
   expect(symbols).toContain('__glibcxx_assert_fail');
 });
 
-it.runIf(process.arch === 'x64')('marks targets of indirect jumps in the addon', () => {
+it.runIf(process.arch === 'x64')('is built with markers for targets of indirect jumps (endbr64)', () => {
   const code = execFileSync('objdump', ['--disassemble', '--section=.text', built], {
     encoding: 'utf8',
     maxBuffer: 256 * 1024 * 1024,

@@ -52,7 +52,9 @@ if (!hasFuzzer)
   console.warn('Skipped the fuzzer, because clang++-19, which includes libFuzzer, is not installed');
 const sanitized = existsSync(projectPath('build/asan/Release/facematch.node'));
 if (!sanitized) {
-  console.warn('The release addon is used: none is built with sanitizers (node scripts/test.mjs native)');
+  console.warn(
+    'The release addon is used: none is built with sanitizers (node scripts/test.mjs slow/native)',
+  );
 }
 
 /** Runs a program of bench/ and returns its report, whose checks must all pass. */
