@@ -9,8 +9,6 @@ interface Waiting {
   readonly waiting: number;
   /** True until a worker starts one of its images. */
   readonly untouched: boolean;
-  /** True for a second step of an admitted request. It precedes the other requests of its owner. */
-  readonly continues: boolean;
   /**
    * Returns the estimated minimum time for the waiting image at this position, in milliseconds. Position 0 is the
    * next image.
@@ -33,11 +31,9 @@ interface Owner<R> {
   held: number;
   /** Number of places of the requests that `victims` has selected so far. */
   pledged: number;
-  /** Its requests with waiting images: second steps before the others, both oldest first. */
+  /** Its requests with waiting images, oldest first. */
   first: Entry<R> | undefined;
   last: Entry<R> | undefined;
-  /** Its last second step in this order. */
-  lastContinuing: Entry<R> | undefined;
   /** Number of workers in use, and the estimated time of their jobs. */
   workers: number;
   running_ms: number;
@@ -249,7 +245,6 @@ export class FairQueue<R extends Waiting> {
       pledged: 0,
       first: undefined,
       last: undefined,
-      lastContinuing: undefined,
       workers: 0,
       running_ms: 0,
       served_ms: this.#virtual_ms,
@@ -260,16 +255,12 @@ export class FairQueue<R extends Waiting> {
     return owner;
   }
 
-  /** Inserts a request into the queue of its owner. */
+  /** Appends a request to the queue of its owner. */
   #enter(owner: Owner<R>, request: R): void {
-    const before = request.continues ? owner.lastContinuing : owner.last;
-    const after = before === undefined ? owner.first : before.after;
-    const entry: Entry<R> = { request, owner, before, after };
-    if (before === undefined) owner.first = entry;
-    else before.after = entry;
-    if (after === undefined) owner.last = entry;
-    else after.before = entry;
-    if (request.continues) owner.lastContinuing = entry;
+    const entry: Entry<R> = { request, owner, before: owner.last, after: undefined };
+    if (owner.last === undefined) owner.first = entry;
+    else owner.last.after = entry;
+    owner.last = entry;
     this.#entries.set(request, entry);
   }
 
@@ -281,8 +272,6 @@ export class FairQueue<R extends Waiting> {
     else before.after = after;
     if (after === undefined) owner.last = before;
     else after.before = before;
-    // All requests before the last continuing request are continuing too.
-    if (owner.lastContinuing === entry) owner.lastContinuing = before;
     this.#entries.delete(request);
   }
 

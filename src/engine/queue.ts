@@ -7,12 +7,6 @@ export interface Origin {
   request_id: string;
   /** performance.now() at the last byte of the request, from which the deadline counts; by default now. */
   arrived?: number;
-  /**
-   * True for a second step of an admitted request. It precedes the other requests of its key, is never rejected
-   * because the queue is full, and evicts no other request. Pass the same `arrived`, so that both steps share one
-   * deadline.
-   */
-  continues?: boolean;
 }
 
 export interface Done<Outcome> {
@@ -97,7 +91,6 @@ interface Run<Job> {
 class Submission<Job, Outcome> {
   readonly owner: string;
   readonly request_id: string;
-  readonly continues: boolean;
   readonly jobs: readonly Job[];
   readonly finish: Finish<Job, Outcome> | undefined;
   readonly #estimate_ms: (job: Job) => number;
@@ -124,13 +117,12 @@ class Submission<Job, Outcome> {
 
   constructor(
     jobs: readonly Job[],
-    { owner, request_id, continues = false }: Origin,
+    { owner, request_id }: Origin,
     finish: Finish<Job, Outcome> | undefined,
     estimate_ms: (job: Job) => number,
   ) {
     this.owner = owner;
     this.request_id = request_id;
-    this.continues = continues;
     this.jobs = jobs;
     this.finish = finish;
     this.#estimate_ms = estimate_ms;
@@ -242,7 +234,7 @@ export class JobQueue<Job, Outcome> {
     finish?: Finish<Job, Outcome>,
   ): Ticket<Done<Outcome>> {
     const { deadline_ms, estimate_ms = () => 0 } = this.#options;
-    const victims = origin.continues ? [] : this.#victimsFor(origin.owner, jobs.length);
+    const victims = this.#victimsFor(origin.owner, jobs.length);
     if (victims === undefined) {
       return { done: Promise.reject(new Problem('overloaded')), idle: Promise.resolve(), cancel: () => {} };
     }

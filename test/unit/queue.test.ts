@@ -149,30 +149,6 @@ describe('JobQueue', () => {
     expect(await isIdle(ticket)).toBe(true);
   });
 
-  test('starts a further step of a request before the other requests of its key, in a turn of that key', async () => {
-    const { submit, started, end } = held({ workers: 1 });
-    submit(['a1'], from('flood'));
-    submit(['b1'], from('flood'));
-    submit(['x1', 'x2'], from('other'));
-    const further = ['a2', 'c2'].map((name) => submit([name], { ...from('flood'), continues: true }));
-    for (let at = 0; at < started.length; at++) await end(started[at]!);
-    expect(started).toEqual(['a1', 'a2', 'x1+x2', 'c2', 'b1']);
-    expect((await further[0]!.done).outcomes).toEqual(['outcome of a2']);
-  });
-
-  test('accepts a further step of a request when the queue is full, and evicts no other', async () => {
-    const { queue, submit } = held({ capacity: 3 });
-    const waiting = [submit(['a1', 'a2'], from('flood')), submit(['x1'], from('other'))];
-    expect(queue.isFull('flood')).toBe(true);
-    submit(['a3'], { ...from('flood'), continues: true });
-    expect(queue.size).toBe(4);
-    const still = await Promise.race([
-      ...waiting.map(({ done }) => done),
-      new Promise((resolve) => setImmediate(() => resolve('waiting'))),
-    ]);
-    expect(still).toBe('waiting');
-  });
-
   test('completes a request without images', async () => {
     const { submit } = held();
     const ticket = submit([]);
@@ -471,9 +447,9 @@ test('reports harmful images with their request even after it was cancelled', as
   expect(faults).toEqual(['overdue b r1', 'failed a r1 a broke', 'failed b r1 b broke']);
 });
 
-test('counts the deadline from the last byte of the request, also for a further step', async () => {
+test('counts the deadline from the last byte of the request', async () => {
   const { submit, started } = held({ deadline_ms: 60_000 });
-  const late = submit(['a'], { ...origin, arrived: performance.now() - 60_000, continues: true });
+  const late = submit(['a'], { ...origin, arrived: performance.now() - 60_000 });
   await expect(late.done).rejects.toMatchObject({ code: 'deadline_exceeded' });
   expect(started).toEqual(['a']);
 });
