@@ -41,8 +41,8 @@ const unknownSize = { width: 4000, height: 3000 };
 /** A job of a request. It occupies one place in the queue. */
 interface Work<J extends Jobs> {
   sender: Sender;
-  /** The image to analyse; undefined for a second search or a calculation. */
-  image?: Uint8Array;
+  /** The images to analyse or to search again; empty for a calculation. */
+  images: readonly Uint8Array[];
   estimate_ms: number;
   /** Runs `works`, jobs of the same request and kind, on the worker of this slot. */
   run(works: readonly Work<J>[], slot: number, pool: Pool<J>): Promise<void>;
@@ -203,20 +203,17 @@ export class Engine<J extends Jobs> {
     sender: Sender,
     further: Further<J, Name> | undefined,
   ): Ticket<Analyses<OutputOf<J, Name>>> {
-    const outcomes = images.map((image, at) => known[at] ?? this.#rejected(image));
+    const outcomes = images.map((image, at) => this.#rejected(image) ?? known[at]);
     const missing = [...outcomes.keys()].filter((at) => outcomes[at] === undefined);
     // All positions are filled once all jobs are done.
     const found = () => outcomes.filter((outcome) => outcome !== undefined);
-    const works = missing.map((at): Work<J> => ({ ...imageWork(images[at]!), sender, run }));
-    const forget = (stuck: readonly Uint8Array[], cpu_ms: number) => this.#forget(stuck, cpu_ms);
-    async function run(batch: readonly Work<J>[], slot: number, pool: Pool<J>) {
+    const run: Work<J>['run'] = async (batch, slot, pool) => {
       const from = works.indexOf(batch[0]!);
-      const batchImages = batch.map((_work, index) => images[missing[from + index]!]!);
-      const response = await pool.analyse(slot, { images: batchImages, options });
-      if (batch[0]!.isPaid) forget(batchImages, response.cpu_ms);
-      const analysed = outputOf(response, batch);
+      const analyse = { images: imagesOf(batch), options };
+      const analysed = this.#outputOf(await pool.analyse(slot, analyse), batch);
       for (const [index, outcome] of analysed.entries()) outcomes[missing[from + index]!] = outcome;
-    }
+    };
+    const works = missing.map((at): Work<J> => ({ ...imageWork(images[at]!), sender, run }));
     let output: OutputOf<J, Name> | undefined;
     let complete: Outcome[] | undefined;
     const finish: Finish<Work<J>, Work<J>> = () => {
@@ -261,13 +258,14 @@ export class Engine<J extends Jobs> {
       else outcomes[at] = withoutCandidates(first);
     }
     if (jobs.length === 0) return undefined;
+    const searched = jobs.map(({ at }) => images[at]!);
+    const earlier = jobs.map((job) => job.earlier);
     return {
       sender,
+      images: searched,
       estimate_ms: 0,
       run: async (batch, slot, pool) => {
-        const searched = jobs.map(({ at }) => images[at]!);
-        const earlier = jobs.map((job) => job.earlier);
-        const found = outputOf(await pool.analyse(slot, { images: searched, options, earlier }), batch);
+        const found = this.#outputOf(await pool.analyse(slot, { images: searched, options, earlier }), batch);
         for (const [i, { at, first }] of jobs.entries()) outcomes[at] = withFurther(first, found[i]!);
       },
     };
@@ -281,9 +279,22 @@ export class Engine<J extends Jobs> {
   ): Work<J> {
     return {
       sender,
+      images: [],
       estimate_ms: 0,
-      run: async (batch, slot, pool) => keep(outputOf(await pool.run(slot, name, input), batch)),
+      run: async (batch, slot, pool) => keep(this.#outputOf(await pool.run(slot, name, input), batch)),
     };
+  }
+
+  /**
+   * Returns the output of jobs that ran together, and reports their CPU time to the sender. Throws the error of the
+   * jobs.
+   */
+  #outputOf<Output>(response: Response<Output>, works: readonly Work<J>[]): Output {
+    const [{ sender, isPaid }] = works as [Work<J>];
+    if (isPaid) this.#forget(imagesOf(works), response.cpu_ms);
+    else sender.spent?.(response.cpu_ms);
+    if (response.ok) return response.output;
+    throw 'error' in response ? response.error : new Problem(response.code, response.extras);
   }
 
   /** Returns the outcome of an image on which a worker got stuck before; undefined for any other image. */
@@ -303,7 +314,7 @@ export class Engine<J extends Jobs> {
   #report({ kind, jobs, request_id, reason }: JobFault<Work<J>>): void {
     // The response reports a client error, such as a malformed embedding. Its text does not belong in a log.
     if (reason instanceof Problem) return;
-    const photos = jobs.flatMap(({ image }) => image ?? []);
+    const photos = imagesOf(jobs);
     const images = photos.map(noteOf);
     const error = reason === undefined ? undefined : String(reason);
     // Logged here, because the log line of the request contains the error only if it precedes the response.
@@ -342,18 +353,10 @@ function imageWork(image: Uint8Array) {
   const { buffer, byteOffset, length } = image;
   const head = Buffer.from(buffer, byteOffset, Math.min(length, head_bytes));
   const { width, height } = declaredSize(head) ?? unknownSize;
-  return { image, estimate_ms: ((width * height) / 1e6) * megapixel_ms };
+  return { images: [image], estimate_ms: ((width * height) / 1e6) * megapixel_ms };
 }
 
-/** Returns the output of a job, and reports its CPU time to the sender. Throws the error of the job. */
-function outputOf<Output>(
-  response: Response<Output>,
-  [work]: readonly Pick<Work<Jobs>, 'sender' | 'isPaid'>[],
-): Output {
-  if (!work!.isPaid) work!.sender.spent?.(response.cpu_ms);
-  if (response.ok) return response.output;
-  throw 'error' in response ? response.error : new Problem(response.code, response.extras);
-}
+const imagesOf = (works: readonly Pick<Work<Jobs>, 'images'>[]) => works.flatMap(({ images }) => images);
 
 /** Returns properties by which the owner of a failed image can find it in the log. They do not reveal the content. */
 function noteOf(image: Uint8Array) {

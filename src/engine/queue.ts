@@ -75,10 +75,11 @@ const nowhere: Origin = { owner: '', request_id: '' };
 
 const defaultStuck_ms = 60_000;
 
-/** A call of `run`: the jobs that a worker is running. */
+/** What a worker is running: a call of `run`, which may be followed by a call for the last job of the request. */
 interface Run<Job> {
   readonly slot: number;
-  readonly jobs: readonly Job[];
+  /** The jobs of the current call. */
+  jobs: readonly Job[];
   /** True if the call is still running `stuck_ms` after it was cancelled. */
   stuck: boolean;
   /** True if the slot has another worker. */
@@ -291,13 +292,16 @@ export class JobQueue<Job, Outcome> {
       request.left -= jobs.length;
       if (request.left === 0 && !request.over) {
         const last = request.finish?.(request.outcomes);
-        if (last !== undefined) await start([last], slot);
+        if (last !== undefined) {
+          run.jobs = [last];
+          await start(run.jobs, slot);
+        }
         this.#finish(request);
       }
     } catch (reason) {
       request.running.delete(run);
       this.#end(request, reason);
-      if (!run.stuck) this.#report('failed', request, jobs, reason);
+      if (!run.stuck) this.#report('failed', request, run.jobs, reason);
     }
     this.#stuck.delete(run);
     request.running.delete(run);

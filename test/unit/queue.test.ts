@@ -325,7 +325,18 @@ describe('a final job of a request', () => {
     breakDown('last');
     await expect(ticket.done).rejects.toThrow('last broke');
     await ticket.idle;
-    expect([faults, queue.running]).toEqual([['failed a  last broke'], 0]);
+    expect([faults, queue.running]).toEqual([['failed last  last broke'], 0]);
+  });
+
+  test('is reported in place of the images if it is stuck', async () => {
+    const { submit, faults, end } = held({ stuck_ms: 1 });
+    const ticket = submit(['a'], { owner: 'key', request_id: 'r1' }, () => 'last');
+    await end('a');
+    ticket.cancel(new Error('left'));
+    await expect(ticket.done).rejects.toThrow('left');
+    await expect.poll(() => faults).toEqual(['stuck last r1']);
+    await end('last');
+    await ticket.idle;
   });
 });
 
