@@ -56,12 +56,13 @@ export function serveJobs(jobs: Jobs): (request: Request) => Promise<Response<un
 type WithoutCpuTime =
   Response<unknown> extends infer R ? (R extends unknown ? Omit<R, 'cpu_ms'> : never) : never;
 
-/** Analyses one image, without liveness models, so that a pack that loads but does not run fails at startup. */
+/** Analyses one image with every model, so that a pack that loads but does not run fails at startup. */
 function tryOnce(addon: Addon, pack_directory: string): void {
   const first = addon.analyse(pack_directory, drawnFace, {
     accuracy_mode: 'balance',
     min_det_score: 0.5,
     use_heuristic_fallback: false,
+    detect_presentation_attack: true,
     max_pixels: 96 * 96,
     min_side: 1,
   });

@@ -3,12 +3,12 @@ import { join } from 'node:path';
 import sharp, { type Sharp } from 'sharp';
 import { describe, expect, test } from 'vitest';
 import { blank, samples } from '../fixtures/images.ts';
-import { livePack, redAndBlue, redIsLive } from '../fixtures/packs.ts';
+import { livenessNet, livePack, redAndBlue, redIsLive } from '../fixtures/packs.ts';
 import { newFolder } from '../support/folder.ts';
 import { cutOuts } from '../support/portraits.mjs';
 import { expectFailure, facematchInHost } from './support/cli.ts';
 import { expectProblem, type Fields, type Json, lasting, paths, twoPhotos } from './support/client.ts';
-import { TestServer, withCache } from './support/server.ts';
+import { failingStart, TestServer, withCache } from './support/server.ts';
 
 /**
  * Tests which faces are listed and compared, low-quality faces, and live scores from models that classify images
@@ -138,6 +138,15 @@ describe('a live score', () => {
     expect(body.liveness).toEqual({ live_threshold: 0.4 });
     const listed = body.files.filter(({ role }: Json) => role === 'liveness');
     expect(listed).toMatchObject([{ file: 'live-1.onnx', pack: 'live' }, { file: 'live-2.onnx' }]);
+  });
+
+  test('needs models that run: the server does not start with one that returns infinity', async () => {
+    const infinite = [Infinity, 0, 0] as const;
+    const net = livenessNet([infinite, infinite, infinite]);
+    const broken = livePack(folder, [{ net, scale: 2.7 }]);
+    expect(await failingStart({ FACEMATCH_PACK: broken })).toContain(
+      'a liveness net returned NaN or infinity',
+    );
   });
 
   test('is printed by facematch detect, which fails if the pack has no liveness models', async () => {
