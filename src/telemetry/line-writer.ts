@@ -33,6 +33,9 @@ function linesIn(text: string | Buffer): number {
   return count;
 }
 
+/** Returns true if a pipe is full, because its reader is slow. */
+const isFullPipe = ({ code }: NodeJS.ErrnoException): boolean => code === 'EAGAIN';
+
 /**
  * Writes lines on a libuv thread, so that a slow reader or disk does not block the main thread. Lines beyond
  * `maxWaiting_bytes` are dropped and counted. pino's own writer is not used: at the end of the process it retries
@@ -197,9 +200,9 @@ export class LineWriter {
   }
 
   #fail(error: NodeJS.ErrnoException): void {
-    // EAGAIN: a pipe is full, because its reader is slow.
-    const isSlow = error.code === 'EAGAIN';
-    if (this.#fault === undefined && !isSlow) this.#options.onError?.(error);
+    const isSlow = isFullPipe(error);
+    const wasBroken = this.#fault !== undefined && !isFullPipe(this.#fault);
+    if (!isSlow && !wasBroken) this.#options.onError?.(error);
     this.#fault = error;
     if (!isSlow) this.#onIdle();
     const pause_ms = isSlow ? retry_ms.slow : retry_ms.broken;

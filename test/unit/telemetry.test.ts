@@ -1,4 +1,12 @@
-import { createReadStream, existsSync, mkdirSync, readdirSync, readFileSync, renameSync } from 'node:fs';
+import {
+  constants,
+  createReadStream,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+} from 'node:fs';
 import { open } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -114,6 +122,21 @@ describe('lines that cannot be written', () => {
     expect(lines.dropped).toBe(sent);
     // Each dropped line is counted once.
     expect([await lines.flush(), lines.end(), lines.dropped]).toEqual([true, 0, sent]);
+  });
+
+  test('are reported although the pipe was full before its reader left', async () => {
+    const pipe = namedPipe();
+    const reader = await open(pipe, constants.O_RDONLY | constants.O_NONBLOCK);
+    const faults: string[] = [];
+    const onError = ({ code }: NodeJS.ErrnoException) => faults.push(code!);
+    const lines = new LineWriter({ dest: pipe, onError, onDropped: () => {} });
+    for (let written = 0; written < 1000; written++) lines.write(line);
+    // Waits in vain for the reader.
+    await lines.flush();
+    expect(faults).toEqual([]);
+    await reader.close();
+    await expect.poll(() => faults).toEqual(['EPIPE']);
+    lines.end();
   });
 
   test('are written completely to the file that is opened next', async () => {
