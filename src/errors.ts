@@ -16,8 +16,10 @@ const requestKinds = [
   'images',
   /** Requests with images that need a face. */
   'faces',
-  /** Requests with options that select or reject a face. */
-  'choice',
+  /** Requests with an option that selects a face by its index. */
+  'index',
+  /** Requests with options that reject a face. */
+  'rejecting',
   /** Requests with several images in one field. */
   'several',
   /** Requests with a form. */
@@ -241,7 +243,7 @@ export const errorTable = {
     group: 'image',
     ofImage:
       'Choose a face of {image} from 0 to {last}, or -1 for automatic selection; there is no face {index}.',
-    requests: 'choice',
+    requests: 'index',
     members: ['field', 'faces_found'],
   },
   low_quality_face: {
@@ -249,7 +251,7 @@ export const errorTable = {
     title: 'Face quality is too low',
     detail: '"errors" lists each image with a low-quality face and the reasons; send a better image.',
     group: 'image',
-    requests: 'choice',
+    requests: 'rejecting',
     members: ['errors'],
   },
   presentation_attack: {
@@ -258,7 +260,7 @@ export const errorTable = {
     detail:
       '"errors" lists each face whose live_score is below live_threshold; take a new photo of the person. The score is often wrong, so a human should decide.',
     group: 'image',
-    requests: 'choice',
+    requests: 'rejecting',
     members: ['errors'],
   },
   photos_disagree: {

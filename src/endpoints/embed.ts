@@ -71,7 +71,7 @@ export const embed = define({
   fields: { image: imageRule('The image'), ...optionsOf('embed') },
   values: 'EmbedValues',
   success: { description: 'Faces with embeddings', name: 'Embed', schema: Embed },
-  errors: ['faces', 'choice'],
+  errors: ['faces'],
   docs: {
     tag: 'faces',
     summary: 'Get embeddings of the faces in one photo',

@@ -159,7 +159,7 @@ export interface ImageEndpoint extends Common {
   values: string;
   success: Success;
   /** Kinds of this endpoint's requests that the fields do not imply. */
-  errors: readonly Extract<RequestKind, 'faces' | 'choice' | 'persons'>[];
+  errors: readonly Extract<RequestKind, 'faces' | 'persons'>[];
   /** Name of the field with the challenge. A request marks its challenge as used. */
   redeems?: string;
   /** Analysis options that clients cannot set. */

@@ -249,7 +249,7 @@ export const matchLive = define({
     name: 'Live',
     schema: Live,
   },
-  errors: ['faces', 'choice', 'persons'],
+  errors: ['faces', 'persons'],
   furtherTokens: (images) => Math.max(0, images - 2),
   tooManyFor: (burst) => ({
     limit: burst + 1,

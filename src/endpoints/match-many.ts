@@ -212,7 +212,7 @@ export const matchMany = define({
     name: 'Many',
     schema: Many,
   },
-  errors: ['faces', 'choice'],
+  errors: ['faces'],
   furtherTokens: (_images, targets) => targets - 1,
   tooManyFor: (burst) => ({
     limit: burst,

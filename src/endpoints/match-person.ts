@@ -174,7 +174,7 @@ export const matchPerson = define({
     name: 'Person',
     schema: Person,
   },
-  errors: ['faces', 'choice', 'persons'],
+  errors: ['faces', 'persons'],
   furtherTokens: (images) => Math.max(0, images - 2),
   tooManyFor: (burst) => ({
     limit: burst + 1,

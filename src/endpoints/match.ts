@@ -154,7 +154,7 @@ export const matchAdvanced = define({
   fields: advanced,
   values: 'AdvancedMatchValues',
   success,
-  errors: ['faces', 'choice'],
+  errors: ['faces'],
   docs: {
     tag: 'match',
     summary: 'Compare two photos, with all options',

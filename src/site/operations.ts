@@ -68,6 +68,7 @@ function successOf(endpoint: Listed): Required<Pick<Response, 'description' | 'c
 function codesOf(endpoint: Listed): ErrorCode[] {
   const { takes, scope } = endpoint;
   const images = takes === 'images' ? endpoint : undefined;
+  const options = Object.keys(images?.fields ?? {});
   const applies: Record<RequestKind, boolean> = {
     path: true,
     any: true,
@@ -79,7 +80,8 @@ function codesOf(endpoint: Listed): ErrorCode[] {
     embeddings: takes === 'embeddings',
     body: takes !== 'nothing',
     faces: false,
-    choice: false,
+    index: options.some((name) => name.endsWith('face_index')),
+    rejecting: options.some((name) => name.startsWith('reject_')),
     several: images !== undefined && severalIn(images.fields).length > 0,
     persons: takes === 'embeddings',
     challenge: images?.redeems !== undefined,
@@ -272,7 +274,7 @@ const problemHeaders: Readonly<Record<number, readonly HeaderName[]>> = {
 };
 
 /** Statuses of responses that are sent before the rate limit is checked, and therefore lack its headers. */
-const beforeRateLimit: readonly number[] = [401, 403, 404, 405];
+const beforeRateLimit: readonly number[] = [401, 403, 404, 405, 417];
 
 /** Returns references to the headers of the responses with this status. */
 function headersOf(status: number, endpoint: Listed): Record<string, { $ref: string }> {

@@ -59,6 +59,30 @@ describe('openApiDocument', () => {
   });
 });
 
+describe('the errors of an operation', () => {
+  const withError = (code: ErrorCode) =>
+    operations.flatMap(({ operation: { operationId, responses } }) =>
+      JSON.stringify(responses).includes(`"#/components/schemas/${problemName(code)}"`) ? [operationId] : [],
+    );
+  const rejecting = ['match_advanced', 'match_many', 'match_person', 'match_live', 'embed'];
+
+  test.each<[code: ErrorCode, ids: readonly string[]]>([
+    ['face_index_out_of_range', ['match_advanced', 'match_many', 'embed']],
+    ['low_quality_face', rejecting],
+    ['presentation_attack', rejecting],
+  ])('include %s only if its options can cause it', (code, ids) => {
+    expect(new Set(withError(code))).toEqual(new Set(ids));
+  });
+
+  test('have rate limit headers only if the rate limit is checked before', () => {
+    const limited = operations.flatMap(({ operation: { responses } }) =>
+      Object.entries(responses).flatMap(([status, { headers }]) => ('RateLimit' in headers ? [status] : [])),
+    );
+    const statuses = [200, 201, 400, 408, 413, 415, 422, 429, 500, 503, 504];
+    expect([...new Set(limited)].map(Number).sort()).toEqual(statuses);
+  });
+});
+
 const takers = endpoints.flatMap((one) => (one.takes === 'images' ? [one] : []));
 
 /** Client generators write such values as string literals, some generators (orval) without escapes. */
