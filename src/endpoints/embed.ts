@@ -3,7 +3,7 @@ import { type Analysis, accuracyModes, type Face } from '../engine/addon.ts';
 import { Detect, detectBody } from './detect.ts';
 import { define, prefix } from './endpoint.ts';
 import { EmbeddedFace, facesOf, image } from './face.ts';
-import { lowQuality } from './face-quality.ts';
+import { lowQualityToEmbed } from './face-quality.ts';
 import { faultsOf } from './faults.ts';
 import { imageCounts, imageRule, optionsOf, rejectionOf, responseUnlessRejected } from './images.ts';
 import type { RequestContext } from './response-members.ts';
@@ -55,7 +55,9 @@ function embedBody(context: RequestContext, analysis: Analysis): Embed {
     },
     warnings: [
       ...body.warnings,
-      ...body.image.faces.filter(({ index }) => wanted(index)).flatMap((face) => lowQuality('image', face)),
+      ...body.image.faces
+        .filter(({ index }) => wanted(index))
+        .flatMap((face) => lowQualityToEmbed('image', face)),
     ],
   };
 }

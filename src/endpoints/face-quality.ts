@@ -7,10 +7,12 @@ import type { MatchOptions } from './options.ts';
 
 interface LowQualityFace {
   code: 'low_quality_face';
-  /** Form field of the image. The warning is about the compared face, or in embed about a face with an embedding. */
+  /** Form field of the image. Without `face_index`, the warning is about its compared face. */
   field: string;
   /** Index of the image among the photos of one person. */
   index?: number;
+  /** Index of a face to embed. */
+  face_index?: number;
   reason: QualityReason;
   /** The measured value and how to improve it. */
   detail: string;
@@ -103,10 +105,23 @@ export const qualityLimits: readonly (QualityLimit & { reason: QualityReason })[
 export const qualityReasonNames = qualityLimits.map(({ reason }) => reason);
 
 /**
- * Returns one warning for each value beyond its limit. `face` must have the rounded numbers of the response, so that
- * clients can repeat the check.
+ * Returns one warning for each value of a compared face that is beyond its limit. `face` must have the rounded numbers
+ * of the response, so that clients can repeat the check. `index`: index of the image among the photos of one person.
  */
 export function lowQuality(field: string, face: MeasuredFace, index?: number): LowQualityFace[] {
+  const place = index === undefined ? { field } : { field, index };
+  return warningsAt(place, `The face compared in ${photoName(field, index)}`, face);
+}
+
+/** Does the same for a face to embed, of which an image may have several. */
+export function lowQualityToEmbed(field: string, face: MeasuredFace & { index: number }): LowQualityFace[] {
+  return warningsAt({ field, face_index: face.index }, `Face ${face.index} of ${field}`, face);
+}
+
+type Place = Omit<LowQualityFace, 'code' | 'reason' | 'detail'>;
+
+/** `subject`: name of the face in messages, at the start of a sentence. */
+function warningsAt(place: Place, subject: string, face: MeasuredFace): LowQualityFace[] {
   return qualityLimits.flatMap(({ reason, words, member, measured, min, max, unit = '', fix }) => {
     const value = measured(face);
     const side =
@@ -114,9 +129,9 @@ export function lowQuality(field: string, face: MeasuredFace, index?: number): L
     if (side === '') return [];
     const limit = `${side} ${min ?? max}${unit}`;
     const detail =
-      `The face compared in ${photoName(field, index)} is ${words}: its ${member} is ${value}; ${limit} the same ` +
-      `person is recognised less often. ${fix}.`;
-    return { code: 'low_quality_face', field, ...(index === undefined ? {} : { index }), reason, detail };
+      `${subject} is ${words}: its ${member} is ${value}; ${limit} the same person is recognised less often. ` +
+      `${fix}.`;
+    return { code: 'low_quality_face', ...place, reason, detail };
   });
 }
 
@@ -155,15 +170,13 @@ export function rejectionOfFaces(
 }
 
 function lowQualityProblem(warnings: readonly LowQualityFace[]): Problem {
-  const images = new Map(warnings.map(({ field, index }) => [photoName(field, index), { field, index }]));
+  const reasons = new Map<string, { place: Place; reasons: QualityReason[] }>();
+  for (const { code: _code, reason, detail: _detail, ...place } of warnings) {
+    const key = JSON.stringify(place);
+    reasons.set(key, { place, reasons: [...(reasons.get(key)?.reasons ?? []), reason] });
+  }
   return new Problem('low_quality_face', {
     detail: warnings.map(({ detail }) => detail).join(' '),
-    errors: [...images.values()].map(({ field, index }) => ({
-      field,
-      ...(index === undefined ? {} : { index }),
-      reasons: warnings
-        .filter((warning) => warning.field === field && warning.index === index)
-        .map(({ reason }) => reason),
-    })),
+    errors: [...reasons.values()].map(({ place, reasons }) => ({ ...place, reasons })),
   });
 }

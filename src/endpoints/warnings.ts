@@ -30,7 +30,8 @@ export const warningCodes = {
     'which compare the largest face of each photo, another face agrees better with the other photos',
   photos_disagree: 'A photo does not agree with the others on its side and may show someone else',
   multi_photo_uncalibrated: 'The pack has no multi-photo calibration; the rate is a conservative estimate',
-  low_quality_face: 'The quality of the compared face is low; the same person is recognised less often',
+  low_quality_face:
+    'The quality of the compared or embedded face is low; the same person is recognised less often',
   multiple_comparisons:
     'More than one image matched; if you use only the best, multiply its `false_match_rate` by the number of images',
   uncalibrated:
@@ -52,7 +53,8 @@ export const Warning = object(
       .exactOptional(),
     face_index: count
       .describe(
-        'With `not_the_largest_face` only: the compared face; in match_person and match_live, the face that agrees better',
+        'With `not_the_largest_face`: the compared face; in match_person and match_live, the face that agrees better. ' +
+          'With `low_quality_face` in embed: the face',
       )
       .exactOptional(),
     faces_omitted: positive

@@ -68,19 +68,16 @@ const place = {
     .optional(),
 };
 
-/** Returns the schema of a list with an item for each image with an error. */
-const imageList = (fault: z.ZodRawShape, description: string) =>
-  listOf(z.object({ ...place, ...fault }), description)
-    .min(1)
-    .max(frameLimits.max + maxPhotos.image2);
-
-const faultList = imageList(
-  {
+const faultList = listOf(
+  z.object({
+    ...place,
     code: z.enum(imageErrorCodes).describe('Error code of the image'),
     ...z.object(faultMembers).omit({ limit_bytes: true }).partial().shape,
-  },
+  }),
   'One for each image with an error, in the order of the form; absent if it would be one item without `index`',
-);
+)
+  .min(1)
+  .max(frameLimits.max + maxPhotos.image2);
 
 /** Schemas of problem members, by name. */
 const schemas = {
@@ -117,14 +114,18 @@ const ownSchemas: Partial<Record<ErrorCode, z.ZodRawShape>> = {
     errors: faultList.describe('One for each image with an error, in the order of the form'),
   },
   low_quality_face: {
-    errors: imageList(
-      {
+    errors: listOf(
+      z.object({
+        ...place,
+        face_index: count.describe('In embed: index of the face; 0 is the largest').optional(),
         reasons: listOf(z.enum(qualityReasonNames), 'Reasons, as in the `reason` of a warning')
           .min(1)
           .max(qualityReasonNames.length),
-      },
-      'One for each image whose compared face has low quality',
-    ),
+      }),
+      'One for each compared or embedded face of low quality',
+    )
+      .min(1)
+      .max(maxFaces),
   },
   photos_disagree: {
     errors: disagreements.describe('One for each photo whose agreement is below `min_agreement_percent`'),

@@ -82,6 +82,24 @@ describe('a compared face', () => {
   });
 });
 
+test('warns about each low-quality face to embed, with its index, and rejects it on request', async () => {
+  const image = await sharp(samples.one).resize({ width: 240 }).png().toBuffer();
+  const { body } = await ask(paths.embed, { image });
+  const of = (index: number) => body.warnings.filter(({ face_index }: Json) => face_index === index);
+  const errors = [0, 1, 2].map((face_index) => ({
+    ...{ field: 'image', face_index },
+    reasons: of(face_index).map(({ reason }: Json) => reason),
+  }));
+  for (const [index, { reasons }] of errors.entries()) {
+    expect(reasons).toContain('small');
+    expect(of(index)[0].detail).toMatch(new RegExp(`^Face ${index} of image is too small: `));
+  }
+  const rejecting = { image, reject_low_quality: 'true' };
+  expectProblem(await ask(paths.embed, rejecting), 'low_quality_face', { errors });
+  const one = await ask(paths.embed, { ...rejecting, face_index: '1' });
+  expectProblem(one, 'low_quality_face', { errors: [errors[1]] });
+});
+
 describe('a live score', () => {
   const detecting = { detect_presentation_attack: 'true' };
   const rejecting = { reject_presentation_attack: 'true' };
