@@ -13,13 +13,17 @@ interface AdminServices extends Pick<Services, 'config' | 'readiness' | 'engine'
   detail: string | undefined;
 }
 
+/** Values of `status` in the responses of /readyz. `recovering`: all workers died, and their replacements are starting. */
+export const readinessStatuses = ['starting', 'ready', 'draining', 'recovering', 'stuck'] as const;
+type ReadinessStatus = (typeof readinessStatuses)[number];
+
 const adminRoutes: Readonly<Record<string, (services: AdminServices) => Reply | Promise<Reply>>> = {
   // Stuck workers are replaced up to a limit. If all workers are blocked, the process must be restarted.
   '/healthz': ({ engine }) =>
     hangs(engine) ? json(503, { status: 'stuck' }) : json(200, { status: 'alive' }),
   '/readyz': ({ readiness, engine, http, detail }) => {
     const { stuck } = engine;
-    const status = readiness.stage === 'ready' ? ableTo(engine) : readiness.stage;
+    const status: ReadinessStatus = readiness.stage === 'ready' ? ableTo(engine) : readiness.stage;
     const stuck_workers = stuck > 0 ? stuck : undefined;
     return json(status === 'ready' ? 200 : 503, { status, http, stuck_workers, detail });
   },
@@ -33,8 +37,8 @@ const adminRoutes: Readonly<Record<string, (services: AdminServices) => Reply | 
 const hangs = ({ available, blocked }: AdminServices['engine']): boolean =>
   blocked > 0 && blocked >= available;
 
-/** Returns the status of a ready service. `recovering`: all workers died, and their replacements are starting. */
-function ableTo(engine: AdminServices['engine']): string {
+/** Returns the status of a service whose startup is complete. */
+function ableTo(engine: AdminServices['engine']): ReadinessStatus {
   if (engine.available === 0) return 'recovering';
   return hangs(engine) ? 'stuck' : 'ready';
 }

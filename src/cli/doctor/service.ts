@@ -193,14 +193,13 @@ const replyTimeout_ms = 2_000;
 
 /** Requests /readyz: the service responds with a problem of its own type, the admin listener with its stage. */
 async function isFacematch(host: string, port: number, tls: boolean): Promise<boolean> {
+  const { readinessStatuses } = await import('../../http/admin.ts');
   const { problemTypes } = await import('../../http/responses.ts');
   try {
     const { status, type }: { status?: unknown; type?: unknown } = JSON.parse(
       await firstReply(host, port, tls),
     );
-    return (
-      String(type).startsWith(problemTypes) || ['starting', 'ready', 'draining'].includes(String(status))
-    );
+    return String(type).startsWith(problemTypes) || readinessStatuses.some((one) => one === status);
   } catch {
     return false;
   }

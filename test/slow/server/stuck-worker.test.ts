@@ -2,6 +2,7 @@ import { open } from 'node:fs/promises';
 import type { Sharp } from 'sharp';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { samples } from '../../fixtures/images.ts';
+import { diagnose } from '../../server/support/cli.ts';
 import { expectProblem, type Fields, paths } from '../../server/support/client.ts';
 import { Home, readiness, TestServer, withCache } from '../../server/support/server.ts';
 import { namedPipe } from '../../support/folder.ts';
@@ -55,6 +56,12 @@ describe('a worker that is stuck in a native call', () => {
     await stuck(4);
     expect(await server.probe()).toEqual([503, readiness('stuck', 4)]);
     expect(await server.probe('/healthz')).toEqual([503, { status: 'stuck' }]);
+  });
+
+  test('leaves a process that the doctor recognises on the admin port', async () => {
+    const { of } = await diagnose(home.folder, { FACEMATCH_ADMIN_PORT: new URL(server.adminOrigin).port });
+    const value = expect.stringContaining('is used by a running facematch');
+    expect(of('admin port')).toMatchObject({ status: 'warning', value });
   });
 
   test('is not counted after the call returns', async () => {
