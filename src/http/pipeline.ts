@@ -277,7 +277,9 @@ function checkBeforeBody({ services, exchange, owner }: Context, body: Body<unkn
     throw new Problem('unsupported_media_type', { detail: 'Send the body without Content-Encoding.' });
   }
   // A proxy may have used the other Content-Type header.
-  if (has_duplicate_type) throw new Problem(malformed.code, { detail: 'Send one Content-Type header.' });
+  if (has_duplicate_type) {
+    throw new Problem(malformed.code, { ...malformed.extras, detail: 'Send one Content-Type header.' });
+  }
 }
 
 async function analyse(

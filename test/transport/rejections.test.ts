@@ -137,6 +137,11 @@ test.each<[what: string, headers: Record<string, string | undefined>, problem: o
   ['a content coding', { 'content-encoding': 'gzip' }, { code: 'unsupported_media_type' }],
   ['no Content-Type', { 'content-type': undefined }, { code: 'unsupported_media_type' }],
   ['two Content-Types', { 'Content-Type': 'x' }, { detail: 'Send one Content-Type header.' }],
+  [
+    'two Content-Types of JSON',
+    { 'content-type': 'application/json; charset=utf-8', 'Content-Type': 'application/json' },
+    { code: 'invalid_json', detail: 'Send one Content-Type header.', position: 0 },
+  ],
 ])('rejects a body with %s', async (_what, headers, problem) => {
   const { body } = await server.sendRaw(`${server.requestHeaders({ ...headers, 'content-length': '1' })}x`);
   expect(body).toMatchObject(problem);
