@@ -109,14 +109,15 @@ function find(records: readonly KeyRecord[], idOrName: string, now_ms: number): 
   if (byId !== undefined) return byId;
   const named = records.filter(({ name }) => name === idOrName);
   const working = named.filter((record) => statusOf(record, now_ms) !== 'revoked');
-  const [record, other] = working.length > 0 ? working : named;
+  const preferred = working.length > 0 ? working : named;
+  const [record, other] = preferred;
   if (record === undefined) {
     throw new Error(
       `There is no key with the id or name ${idOrName}. List the keys: npx facematch keys list`,
     );
   }
   if (other === undefined) return record;
-  const ids = working.map(({ id }) => id).join(', ');
+  const ids = preferred.map(({ id }) => id).join(', ');
   throw new Error(`Several keys are named ${idOrName}: ${ids}. Give the id of one.`);
 }
 

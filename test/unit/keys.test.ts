@@ -82,6 +82,18 @@ describe('rotating a key', () => {
   });
 });
 
+test('finds no key by a name that several have, and lists their ids although all are revoked', () => {
+  const first = create([], settings, now_ms);
+  const second = create(first.records, settings, now_ms);
+  const ids = [first.record.id, second.record.id];
+  const revoked = ids.reduce((records, id) => revoke(records, id, now_ms).records, second.records);
+  for (const records of [second.records, revoked]) {
+    expect(() => revoke(records, settings.name, now_ms)).toThrow(
+      `Several keys are named app: ${ids.join(', ')}. `,
+    );
+  }
+});
+
 describe('changing the scopes of a key', () => {
   const none = { add: [], remove: [] };
 
