@@ -2,13 +2,14 @@ import { once } from 'node:events';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { type Browser, chromium, type Page } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
 import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { projectPath } from '../../../src/config/paths.ts';
 import { samples } from '../../fixtures/images.ts';
 import { TestServer } from '../../server/support/server.ts';
 import { newFolder } from '../../support/folder.ts';
+import { launchWithCamera } from './support/camera.ts';
 import { chromiumFile } from './support/session.ts';
 
 const { launch } = await import(projectPath('test/support/programs.mjs'));
@@ -42,14 +43,7 @@ describe.skipIf(chromiumFile === undefined)('the check-in example', () => {
       { env, cwd: folder, stdio: ['ignore', 'pipe', 'inherit'] },
     );
     [url] = await once(createInterface(child.stdout), 'line');
-    browser = await chromium.launch({
-      executablePath: chromiumFile!,
-      args: [
-        '--use-fake-device-for-media-stream',
-        '--use-fake-ui-for-media-stream',
-        `--use-file-for-fake-video-capture=${film}`,
-      ],
-    });
+    browser = await launchWithCamera(film);
     page = await browser.newPage();
     page.setDefaultTimeout(120_000);
     await page.goto(url);

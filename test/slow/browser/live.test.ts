@@ -1,12 +1,9 @@
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { type Browser, chromium } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { type Json, paths } from '../../server/support/client.ts';
 import { Home, TestServer } from '../../server/support/server.ts';
-import { newFolder } from '../../support/folder.ts';
 import { surfaces } from '../../support/surface.mjs';
-import { sitter, turnedFrames } from '../../support/turned-head.mjs';
+import { sitter } from '../../support/turned-head.mjs';
+import { launchWithCamera, turn, videoOf } from './support/camera.ts';
 import { DemoPage, jpeg } from './support/demo-page.ts';
 import { chromiumFile } from './support/session.ts';
 
@@ -15,22 +12,9 @@ import { chromiumFile } from './support/session.ts';
 const wanted = ['left', 'up'];
 const challengePath = '**/face/match/challenge';
 
-/** Returns the pose at a time of the video, which begins when the page opens the camera. */
-const poses = (at_s: number): { yaw: number; pitch: number } => {
-  const bump = (from: number) => Math.max(0, Math.min(1, 2 * Math.min(at_s - from, from + 1.8 - at_s)));
-  // The head looks straight until the page shows its first prompt, and then follows the prompts of 3.2 s each.
-  return { yaw: 24 * bump(2.4), pitch: 23 * bump(5.6) };
-};
+/** The head looks straight until the page shows its first prompt, and then follows the prompts of 3.2 s each. */
+const poseAt = (at_s: number) => ({ yaw: 24 * turn(at_s, 2.4), pitch: 23 * turn(at_s, 5.6) });
 const video_s = 12;
-
-async function videoOf(surface = surfaces.head()): Promise<string> {
-  const times = Array.from({ length: 10 * video_s }, (_, i) => poses(i / 10));
-  const frames: Buffer[] = await turnedFrames(times, { surface, quality: 85 });
-  const file = join(newFolder(), 'video.mjpeg');
-  // Chromium plays 30 frames a second.
-  writeFileSync(file, Buffer.concat(frames.flatMap((frame) => [frame, frame, frame])));
-  return file;
-}
 
 /**
  * The video plays in real time. On a busy machine, Chromium drops frames, so a failed test runs again with a new video.
@@ -59,14 +43,7 @@ describe.skipIf(chromiumFile === undefined)('the live check', { retry }, () => {
   }
 
   async function pageWith(video: string): Promise<DemoPage> {
-    const browser: Browser = await chromium.launch({
-      executablePath: chromiumFile!,
-      args: [
-        '--use-fake-device-for-media-stream',
-        '--use-fake-ui-for-media-stream',
-        `--use-file-for-fake-video-capture=${video}`,
-      ],
-    });
+    const browser = await launchWithCamera(video);
     onTestFinished(() => browser.close());
     const demo = await DemoPage.open(browser, server);
     await demo.key.fill(server.key);
@@ -96,7 +73,7 @@ describe.skipIf(chromiumFile === undefined)('the live check', { retry }, () => {
   }
 
   test('verifies a head that turns as requested, and shows each step with its frame', async () => {
-    const demo = await pageWith(await videoOf());
+    const demo = await pageWith(await videoOf(poseAt, video_s));
     const body = await check(demo);
     expect(body).toMatchObject({ live: true, live_reasons: [], verified: true });
     expect(body.frames.length).toBeLessThanOrEqual(16);
@@ -113,7 +90,7 @@ describe.skipIf(chromiumFile === undefined)('the live check', { retry }, () => {
   });
 
   test('does not verify a photo, says what to do, and switches the camera off', async () => {
-    const demo = await pageWith(await videoOf(surfaces.flat()));
+    const demo = await pageWith(await videoOf(poseAt, video_s, surfaces.flat()));
     const body = await check(demo);
     expect(body).toMatchObject({ match: true, live: false, verified: false });
     expect(body.live_reasons).toContain('step_missing');

@@ -15,8 +15,8 @@ import { newFolder } from '../../support/folder.ts';
 const { freePorts, launch } = await import(projectPath('test/support/programs.mjs'));
 
 /**
- * Runs programs of docs/examples against a real server. documented-requests.test.ts, identification.test.ts and
- * test/slow/browser/check-in.test.ts run others.
+ * Runs programs of docs/examples against a real server. documented-requests.test.ts, identification.test.ts, and
+ * check-in.test.ts and live-check-in.test.ts of test/slow/browser run others.
  */
 
 const server = await TestServer.forFile();
