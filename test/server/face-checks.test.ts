@@ -33,8 +33,8 @@ const server = await TestServer.forFile({
 
 const [live, attack] = await redAndBlue();
 const portraits = (cutOuts() as Sharp[]).map((face) => face.png().toBuffer());
-/** The third portrait is of a person whose face is not the largest in the group photo. */
-const [otherPerson, good, alone] = (await Promise.all(portraits)) as [Buffer, Buffer, Buffer];
+/** Portraits of two people. The other person's face is not the largest in the group photo. */
+const [, good, other] = (await Promise.all(portraits)) as [Buffer, Buffer, Buffer];
 
 const ask = (path: string, fields: Fields) => server.match(fields, { path });
 const compare = (image1: Buffer, image2: Buffer, fields: Fields = {}) =>
@@ -70,14 +70,16 @@ describe('a compared face', () => {
     const reject = { reject_low_quality: 'true' };
     const small = await changed((photo) => photo.resize({ width: 50 }));
     const { body } = await compare(small, good);
-    const same = await compare(small, good, reject);
-    const other = await compare(small, otherPerson, reject);
-    expectProblem(same, 'low_quality_face', {
+    const mated = await compare(small, good, reject);
+    const nonMated = await compare(small, other, reject);
+    expectProblem(mated, 'low_quality_face', {
       errors: [{ field: 'image1', reasons: reasonsOf(body, 'image1') }],
       detail: body.warnings.map(({ detail }: Json) => detail).join(' '),
     });
-    expect(lasting(other.body)).toEqual(lasting(same.body));
-    expect(same.headers.get('server-timing')).toBeNull();
+    expect(body.match).toBe(true);
+    expect((await compare(small, other)).body.match).toBe(false);
+    expect(lasting(nonMated.body)).toEqual(lasting(mated.body));
+    expect(mated.headers.get('server-timing')).toBeNull();
     expectProblem(await compare(small, await blank(320, 320, 'png'), reject), 'no_face_found');
   });
 });
@@ -271,16 +273,16 @@ test('warns about a compared face that is not the largest, unless the client cho
   const warned = ({ warnings }: Json): string[] =>
     warnings.map(({ code, field, face_index }: Json) => `${code} ${field} ${face_index}`);
   const group = samples.three;
-  const { body } = await compare(group, alone);
+  const { body } = await compare(group, other);
   const index = body.image1.face_index;
   const [first, second] = ['image1', 'image2'].map((name) => [`not_the_largest_face ${name} ${index}`]);
   expect(warned(body)).toEqual(first);
-  expect(warned((await compare(alone, group)).body)).toEqual(second);
+  expect(warned((await compare(other, group)).body)).toEqual(second);
   for (const fields of [{ image1_face_index: String(index) }, { auto_pair_best: 'false' }])
-    expect(warned((await compare(group, alone, fields)).body)).toEqual([]);
+    expect(warned((await compare(group, other, fields)).body)).toEqual([]);
   const many = async (image1: Buffer, image2: Buffer) =>
     (await ask(paths.many, { image1, image2: [image2] })).body;
-  const [of, among] = [await many(group, alone), await many(alone, group)];
+  const [of, among] = [await many(group, other), await many(other, group)];
   expect([of, of.results[0], among, among.results[0]].map(warned)).toEqual([first, first, [], second]);
 });
 
