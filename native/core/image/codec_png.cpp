@@ -168,7 +168,7 @@ class Decoder {
 
   bool has_row() const { return has_row_; }
 
-  // eXIf may come before or after the pixels (PNG specification, third edition, 11.3.4.6).
+  // eXIf may come before or after the pixels (PNG specification, third edition, 11.3.4.5).
   int orientation() const {
     png_unknown_chunkp chunks = nullptr;
     const int count = png_get_unknown_chunks(png_, info_, &chunks);
