@@ -153,8 +153,8 @@ export async function fitted(file: File): Promise<File> {
   try {
     if (file.size <= max_image_bytes && (await pixelsOf(file)) <= max_pixels) return file;
     const image = await createImageBitmap(await previewOf(file));
-    let scale = Math.min(1, maxSide / Math.max(image.width, image.height));
-    for (; ; scale *= 0.7) {
+    const longer = Math.max(image.width, image.height);
+    for (let scale = Math.min(1, maxSide / longer); scale * longer >= 1; scale *= 0.7) {
       const canvas = new OffscreenCanvas(Math.ceil(image.width * scale), Math.ceil(image.height * scale));
       canvas.getContext('2d')!.drawImage(image, 0, 0, canvas.width, canvas.height);
       const small = await canvas.convertToBlob({ type: 'image/jpeg', quality });
@@ -163,8 +163,9 @@ export async function fitted(file: File): Promise<File> {
       return new File([small], file.name, { type: small.type });
     }
   } catch {
-    return file;
+    // This browser cannot draw the file.
   }
+  return file;
 }
 
 async function pixelsOf(file: Blob): Promise<number> {

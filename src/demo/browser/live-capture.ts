@@ -94,13 +94,15 @@ export function select(frames: readonly Frame[], max: number): Blob[] {
   return [first!, second!, ...others.filter((_, i) => kept.has(i))].map(({ image }) => image);
 }
 
-/** Resolves early when the signal is aborted. */
+/** Resolves after `ms`, or as soon as the signal is aborted. */
 export function sleep(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
-    const timer = setTimeout(resolve, Math.max(0, ms));
-    signal.addEventListener('abort', () => {
+    const end = () => {
       clearTimeout(timer);
+      signal.removeEventListener('abort', end);
       resolve();
-    });
+    };
+    const timer = setTimeout(end, signal.aborted ? 0 : Math.max(0, ms));
+    signal.addEventListener('abort', end);
   });
 }

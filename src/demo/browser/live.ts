@@ -97,7 +97,7 @@ export async function runLive(
   check = mine;
   dialog.showModal();
   try {
-    return await runIn(mine.signal, key, references, fields);
+    return await withCamera(mine.signal, () => runIn(mine.signal, key, references, fields));
   } catch (error) {
     if (mine.signal.aborted) return undefined;
     const { name, message } = error as Error;
@@ -105,9 +105,28 @@ export async function runLive(
       problem: { code: 'camera', title: 'The camera cannot be used', detail: faults[name] ?? message },
     };
   } finally {
-    for (const track of (video.srcObject as MediaStream | null)?.getTracks() ?? []) track.stop();
-    video.srcObject = null;
     if (check === mine) dialog.close();
+  }
+}
+
+/**
+ * Opens the camera for `run`, and stops it afterwards. Does not call `run` if the check was cancelled while the
+ * browser asked for permission.
+ */
+async function withCamera<T>(signal: AbortSignal, run: () => Promise<T>): Promise<T | undefined> {
+  prompt('straight', 'Put your face into the oval. You will be asked to move your head.');
+  progress.value = 0;
+  start.hidden = true;
+  const stream = await openCamera();
+  try {
+    if (signal.aborted) return undefined;
+    video.srcObject = stream;
+    await video.play();
+    return await run();
+  } finally {
+    for (const track of stream.getTracks()) track.stop();
+    // After a cancelled check, the element may already show the camera of the next one.
+    if (video.srcObject === stream) video.srcObject = null;
   }
 }
 
@@ -117,19 +136,15 @@ async function runIn(
   references: readonly File[],
   fields: Fields,
 ): Promise<Received | undefined> {
-  prompt('straight', 'Put your face into the oval. You will be asked to move your head.');
-  progress.value = 0;
-  start.hidden = true;
-  await openCamera();
   start.hidden = false;
   start.focus();
   await new Promise<void>((resolve) => {
     start.addEventListener('click', () => resolve(), { once: true, signal });
     signal.addEventListener('abort', () => resolve());
   });
+  if (signal.aborted) return undefined;
   start.hidden = true;
   cancel.focus();
-  if (signal.aborted) return undefined;
   const challenge = await getChallenge(key, signal);
   if ('problem' in challenge) return challenge;
   const phases = phasesOf(challenge.steps);
@@ -139,6 +154,7 @@ async function runIn(
     signal,
   );
   for (const [i, { step, ms }] of phases.entries()) {
+    if (signal.aborted) return undefined;
     prompt(step, prompts[step].words);
     progress.value = i / phases.length;
     await sleep(ms, signal);
@@ -172,13 +188,12 @@ function prompt(step: Phase['step'], text: string): void {
   words.textContent = text;
 }
 
-async function openCamera(): Promise<void> {
+async function openCamera(): Promise<MediaStream> {
   if (navigator.mediaDevices === undefined)
     throw new Error('Browsers allow cameras on HTTPS and localhost only.');
-  video.srcObject = await navigator.mediaDevices.getUserMedia({
+  return await navigator.mediaDevices.getUserMedia({
     video: { facingMode: 'user', width: { ideal: 640 }, height: { ideal: 480 } },
   });
-  await video.play();
 }
 
 interface Challenge {

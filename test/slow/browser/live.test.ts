@@ -102,4 +102,59 @@ describe.skipIf(chromiumFile === undefined)('the live check', { retry }, () => {
     ).toBeNull();
     expect(demo.faults).toEqual([]);
   });
+
+  /** Collects the page's camera streams in `opened`. The page gets each stream only after `permit`. */
+  async function holdCameras({ page }: DemoPage): Promise<void> {
+    await page.evaluate(() => {
+      const { mediaDevices } = navigator;
+      const real = mediaDevices.getUserMedia.bind(mediaDevices);
+      const waiting: (() => void)[] = [];
+      const scope = Object.assign(globalThis, { opened: [] as MediaStream[], waiting });
+      mediaDevices.getUserMedia = async (constraints) => {
+        const stream = await real(constraints);
+        await new Promise<void>((resolve) => {
+          waiting.push(resolve);
+        });
+        scope.opened.push(stream);
+        return stream;
+      };
+    });
+  }
+
+  const permit = async ({ page }: DemoPage) => {
+    await page.waitForFunction('waiting.length > 0');
+    await page.evaluate('waiting.shift()()');
+  };
+  const cameras = ({ page }: DemoPage) =>
+    page.evaluate<string[]>('opened.map((stream) => stream.getTracks()[0].readyState)');
+
+  test('switches the camera off if the check is cancelled, and leaves that of the next check on', async () => {
+    const demo = await pageWith(await videoOf(surfaces.flat()));
+    await holdCameras(demo);
+    const { page } = demo;
+    const open = page.getByRole('button', { name: 'Check with the camera' });
+    const start = page.getByRole('button', { name: 'Start' });
+    const oval = page.getByRole('dialog').getByText('Put your face into the oval');
+
+    // Cancelled before the person permits the camera.
+    await open.press('Enter');
+    await oval.waitFor();
+    await page.keyboard.press('Escape');
+    await permit(demo);
+    await expect.poll(() => cameras(demo)).toEqual(['ended']);
+
+    // Cancelled during the steps.
+    await open.press('Enter');
+    await oval.waitFor();
+    await permit(demo);
+    await start.press('Enter');
+    await page.getByRole('dialog').getByText('Turn your head slowly to your left').waitFor();
+    await page.keyboard.press('Escape');
+    await open.press('Enter');
+    await oval.waitFor();
+    await permit(demo);
+    await start.waitFor();
+    await expect.poll(() => cameras(demo)).toEqual(['ended', 'ended', 'live']);
+    expect(demo.faults).toEqual([]);
+  });
 });
