@@ -105,17 +105,24 @@ function attackFigures(
   for (const { file, type, source } of presentations) {
     const { faces, chosen, failure } = images.get(file)!;
     if (failure !== undefined) failures[file] = failure;
-    else scores.set(type, [...(scores.get(type) ?? []), { source, score: faces[chosen]?.live_score }]);
+    else {
+      const ofType = scores.get(type) ?? [];
+      ofType.push({ source, score: faces[chosen]?.live_score });
+      scores.set(type, ofType);
+    }
   }
   const attacks = [...scores]
     .flatMap(([type, its]) =>
       type === undefined ? [] : [{ type, ...figuresOf(its, (score) => score >= threshold) }],
     )
-    .sort((a, b) => (b.error_rate || 0) - (a.error_rate || 0));
+    .sort((a, b) => rank(b) - rank(a));
   const live = figuresOf(scores.get(undefined) ?? [], (score) => score < threshold);
   const acer = ((attacks[0]?.error_rate ?? Number.NaN) + live.error_rate) / 2;
   return { threshold, attacks, live, acer, failures };
 }
+
+/** Types without a single face come last, because their rate is NaN. */
+const rank = ({ error_rate }: { error_rate: number }) => (Number.isNaN(error_rate) ? -1 : error_rate);
 
 interface Presentation {
   source: string;

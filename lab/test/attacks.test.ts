@@ -25,6 +25,8 @@ const files = {
   'set/attack/replay/b.png': blue,
   'set/attack/by-itself.png': blue,
   'only/live/a.png': red,
+  'faceless/attack/card/none.png': empty,
+  'faceless/attack/print/a.png': blue,
   'nothing/elsewhere/a.png': red,
 };
 for (const [path, bytes] of Object.entries(files)) {
@@ -65,6 +67,11 @@ describe('facematch eval --attacks', () => {
     expect(json).toMatchObject({ pack: { name: 'live' }, attacks: [], live: { images: 1, error_rate: 0 } });
     expect(stdout).toContain('APCER  no attacks were given\nBPCER  live  0.00 % [0.00, 79.35]: 0 of 1 ');
     expect(stdout).toContain('ACER   –, the mean of APCER and BPCER');
+  });
+
+  test('ignores an attack type without a face in the highest rate', async () => {
+    const { stdout } = await evaluate('--attacks faceless');
+    expect(stdout).toContain('APCER  0.00 %, the highest of all attack types\nAPCER  print  0.00 % ');
   });
 
   test.each<[line: string, code: number, message: string, its?: string]>([
