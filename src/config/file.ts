@@ -38,9 +38,10 @@ export function readSettingsFile(file: string, known: readonly string[]): Settin
 }
 
 /** Throws a SyntaxError that, unlike V8's own, does not quote the text, because it may contain a password. */
-function parseJson(text: string): unknown {
+function parseJson(content: string): unknown {
+  const text = withoutByteOrderMark(content);
   try {
-    return JSON.parse(withoutByteOrderMark(text));
+    return JSON.parse(text);
   } catch (error) {
     const [, position] = / at position (\d+)/.exec((error as SyntaxError).message) ?? [];
     const lines = text.slice(0, Number(position)).split('\n');

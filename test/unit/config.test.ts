@@ -157,6 +157,11 @@ describe('an invalid settings file', () => {
     ['a comma in a list', { FACEMATCH_ENDPOINTS: ['match,models'] }, `FACEMATCH_ENDPOINTS: ${notValue}`],
     ['a list at the top', [1], 'FACEMATCH_CONFIG: expected one JSON object { }'],
     ['half an object', '{"FACEMATCH_PORT": 8', 'FACEMATCH_CONFIG: not valid JSON, line 1, column 21'],
+    [
+      'half an object after a byte order mark',
+      '\ufeff{\n  "FACEMATCH_PORT": 8',
+      'FACEMATCH_CONFIG: not valid JSON, line 2, column 22',
+    ],
   ])('is reported in one line that names the file: %s', (_what, content, fault) => {
     expect(survey(content).faults).toEqual([`${fault} (${file})`]);
   });
