@@ -8,8 +8,8 @@ const maxBytes = 20 * 1024 ** 2;
 
 export async function POST(request) {
   const { FACEMATCH_URL = 'http://127.0.0.1:8080', FACEMATCH_KEY = '' } = process.env;
-  const length = Number(request.headers.get('content-length'));
-  if (length > maxBytes) return Response.json({ error: 'send at most 20 MiB' }, { status: 413 });
+  const length = Number(request.headers.get('content-length') ?? Number.NaN);
+  if (!(length <= maxBytes)) return Response.json({ error: 'send at most 20 MiB' }, { status: 413 });
   const form = await request.formData().catch(() => undefined);
   const [document, selfie] = [form?.get('document'), form?.get('selfie')];
   if (!(document instanceof Blob && selfie instanceof Blob))
