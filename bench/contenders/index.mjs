@@ -80,7 +80,7 @@ export const contenders = {
   },
   'do-it-yourself': {
     title: 'do-it-yourself',
-    how: 'fastify, sharp (one thread, no cache, JPEGs scaled to 640 pixels while decoding), the three models as published on onnxruntime-node (one thread, sequential), plain JavaScript between them, three images per worker at once',
+    how: 'fastify, sharp (one thread, no cache, JPEGs scaled to 640 pixels while decoding), the three published models on onnxruntime-node (one thread, sequential), plain JavaScript between them, three images per worker at once',
     packages: ['fastify', '@fastify/multipart', 'sharp', 'onnxruntime-node', 'piscina'],
     scenarios: [...pairs, 'rejected-key'],
     start: peer('server.mjs', '--peer', 'do-it-yourself'),

@@ -87,10 +87,9 @@ describe('thresholds', () => {
     ...same(0.5, 0.398, 0.31, 0.1),
   ];
 
-  test('report the errors on the set for a false match rate, with intervals', () => {
+  test('report FMR and FNMR at a target FMR, with intervals', () => {
     const [hundredth, ...rarer] = ratePoints(pairs, calibration);
-    // Two of 200 non-mated pairs may match, those at 0.399 and 0.397. The threshold is the score of the last
-    // accepted pair, not lower.
+    // Two of 200 non-mated pairs may match. The threshold is the lowest accepted mated score, so only 0.399 does.
     expect(hundredth).toEqual({
       target_fmr: 0.01,
       threshold: 0.398,
@@ -114,7 +113,7 @@ describe('thresholds', () => {
       [60, 0.001],
       [70, 0.0001],
     ]);
-    // Ten points of the percent are one decade of the false match rate.
+    // Ten points of confidence_percent are one decade of the FMR.
     expect(points.map(({ threshold }) => threshold)).toEqual(
       [0.1, 0.2, 0.3].map((at) => expect.closeTo(at, 12)),
     );
@@ -201,7 +200,7 @@ describe('accuracy', () => {
   test('scores each fold at the threshold of the others', () => {
     const pairs = [pair(0.8, true, 'a'), pair(0.3, false, 'a'), pair(0.4, true, 'b'), pair(0.1, false, 'b')];
     const { mean, deviation } = accuracy(pairs);
-    // At 0.25, the threshold of b, one of two pairs of a is right (score 0.8). At 0.55, the threshold of a, one of b is.
+    // At b's threshold of 0.25, one of a's two pairs is right (0.8); at a's threshold of 0.55, one of b's (0.1).
     expect(mean).toBeCloseTo(0.5);
     expect(deviation).toBeCloseTo(0);
   });
@@ -247,7 +246,7 @@ describe('the rate of pairs of people', () => {
     expect(width(ofOne.interval)).toBeGreaterThan(2 * width(ofMany.interval));
   });
 
-  test('has an interval for the number of people, not of image pairs, without a hit', () => {
+  test('has an interval that depends on people, not on image pairs, if there is no hit', () => {
     const [low, high] = rateOf(100, () => false).interval;
     expect(low).toBe(0);
     // Each of the 4,950 pairs shares a person with 196 others.

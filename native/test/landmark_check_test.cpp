@@ -181,7 +181,7 @@ TEST_CASE("measures unstable landmarks where there is no face") {
   }
 }
 
-TEST_CASE("returns the positions of the original for a mirrored prediction") {
+TEST_CASE("converts a mirrored prediction back to the original's positions") {
   const Landmarker& landmarker = default_engine().landmarker;
   const cv::Mat image = upright_face(1);
   cv::Mat mirror;

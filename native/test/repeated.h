@@ -1,6 +1,5 @@
-// Files in which one small unit (a chunk, a segment, a scan) is repeated as often as the limits
-// allow, which multiplies its cost for the decoder by millions. The tests, the fuzzer and the
-// benchmark use them.
+// Files in which one small unit (a chunk, a segment, a scan) is repeated to a given size, which
+// multiplies its cost for the decoder. The tests, the fuzzer and the benchmark use them.
 #pragma once
 
 #include <string>

@@ -150,7 +150,7 @@ export const settings = {
     (config) => Math.max(256 * MiB, config.max_body_bytes as number),
     'Maximum memory for the bodies of in-flight requests, in bytes; one key may use at most half, or one maximum body if that is larger. Further requests get 503',
   ),
-  max_parts: integer(2, 1000, 16, 'Maximum number of form parts, without repetitions of a repeatable field'),
+  max_parts: integer(2, 1000, 16, 'Maximum number of form parts, not counting repeats of a field'),
   max_part_header_bytes: integer(64, 65_536, 8192, 'Maximum size of the headers of one part, in bytes'),
   max_field_bytes: integer(1, 65_536, 1024, 'Maximum size of a text field in bytes'),
   max_pixels: integer(

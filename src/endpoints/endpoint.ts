@@ -158,7 +158,7 @@ export interface ImageEndpoint extends Common {
   /** Name of the clients' type for the fields, without the images. */
   values: string;
   success: Success;
-  /** Kinds of this endpoint's requests that the fields do not imply. */
+  /** Request kinds that the fields do not imply; they select error codes. */
   errors: readonly Extract<RequestKind, 'faces' | 'persons'>[];
   /** Name of the field with the challenge. A request marks its challenge as used. */
   redeems?: string;

@@ -31,7 +31,7 @@ import {
 } from './listeners.ts';
 
 export interface Server {
-  /** http://HOST:PORT with the port in use. */
+  /** Base URL with the port in use. */
   readonly url: string;
   readonly adminUrl: string;
   /**

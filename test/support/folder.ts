@@ -30,7 +30,7 @@ export default function setup(project: TestProject): () => void {
 }
 
 /**
- * Compiles dist/, which tests of the program run, if src/ has changed.
+ * Compiles dist/ for tests that run the program, if src/ has changed.
  */
 function prepareProgram(project: TestProject): void {
   const args = [projectPath('scripts/setup.mjs'), '--quiet', '--only', 'program'];

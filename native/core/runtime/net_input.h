@@ -18,8 +18,8 @@ cv::Size size_within(cv::Size image, cv::Size frame);
 void letterbox(const cv::Mat& bgr, const Normalisation& normalisation, cv::Size size,
                cv::Size frame, std::span<float> planes);
 
-// Writes `image` (CV_8UC3 BGR, or CV_8UC1 for kGrey) as normalised planes, three or one of the
-// image's size: channel, row, column.
+// Writes `image` (CV_8UC3 BGR, or CV_8UC1 for kGrey) as three normalised planes or one, ordered
+// channel, row, column.
 void fill_planes(const cv::Mat& image, const Normalisation& normalisation, std::span<float> planes);
 
 // Mirrors each row of each plane in place.

@@ -36,7 +36,7 @@ async function doctor({ json, strict }: DoctorOptions): Promise<void> {
   }
   const { ok, fail, warning } = verdictOf(findings, strict === true);
   const summary =
-    fail + warning === 0 ? 'All checks passed.' : `${fail} failed, ${count(warning, 'warning')}.`;
+    fail + warning === 0 ? 'No problems found.' : `${fail} failed, ${count(warning, 'warning')}.`;
   console.log(json ? JSON.stringify({ ok, findings }, null, 2) : `\n${summary}`);
   if (!ok) process.exitCode = exitCodes.failure;
 }

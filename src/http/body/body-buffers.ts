@@ -73,7 +73,7 @@ export class BodyBuffers {
 
   /**
    * Wipes a buffer and keeps it for a later body. If there is no room, or if the buffer is large, returns its pages
-   * to the system. The buffer must no longer be read. `written`: number of bytes at the start that may not be 0.
+   * to the system. The buffer must no longer be read. `written`: number of bytes at the start that may be nonzero.
    * `onFree` is called at the end: before the return for a small body, later for a large one.
    */
   release(buffer: BodyBuffer, written: number, onFree: () => void): void {

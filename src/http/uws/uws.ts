@@ -9,7 +9,7 @@ import { productPath, uwsFolder } from '../../config/paths.ts';
  */
 
 /**
- * Versions in order of preference. Binaries of the first need glibc 2.38. Setup extracts the newest that loads; the
+ * Versions in order of preference. Binaries of the first need glibc 2.38. Setup extracts the newest that loads; our
  * npm packages contain both.
  */
 const versions = ['20.69.0', '20.51.4'] as const;

@@ -128,7 +128,7 @@ describe.skipIf(chromiumFile === undefined)('the live check', { retry }, () => {
   const cameras = ({ page }: DemoPage) =>
     page.evaluate<string[]>('opened.map((stream) => stream.getTracks()[0].readyState)');
 
-  test('switches the camera off if the check is cancelled, and leaves that of the next check on', async () => {
+  test('switches the camera off when the check is cancelled, but not for the next check', async () => {
     const demo = await pageWith(await videoOf(surfaces.flat()));
     await holdCameras(demo);
     const { page } = demo;

@@ -8,12 +8,12 @@ import { projectPath } from '../../../src/config/paths.ts';
 import { newFolder } from '../../support/folder.ts';
 
 /** Runs the entry point of the root's compose.yaml unchanged, with the program of this clone. */
-test('prints a key once on docker compose up, and serves the demo page and requests with it', async () => {
+test('prints a key once on docker compose up, accepts it, and serves the demo page', async () => {
   const { facematch } = parse(readFileSync(projectPath('compose.yaml'), 'utf8')).services;
   const folder = newFolder();
   mkdirSync(folder, { recursive: true });
   symlinkSync(projectPath('scripts/facematch.mjs'), join(folder, 'facematch'));
-  // Compose writes $$ for a dollar sign.
+  // In compose.yaml, $$ means $.
   const [command, ...args] = facematch.entrypoint.map((word: string) => word.replaceAll('$$', '$'));
   const env = {
     ...facematch.environment,

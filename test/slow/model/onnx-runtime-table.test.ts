@@ -38,7 +38,7 @@ const numbers = {
 };
 
 test.skipIf(!existsSync(headers))(
-  "has the positions, numbers and layout of ONNX Runtime's headers in ort_table.h",
+  "keeps ort_table.h in line with ONNX Runtime's positions, numbers and layout",
   () => {
     const names = [...readFileSync(table, 'utf8').matchAll(/^inline constexpr .*> (\w+);$/gm)];
     const positions = names.map(

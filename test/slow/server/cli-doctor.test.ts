@@ -36,7 +36,7 @@ describe('facematch doctor', () => {
     const { code, stdout, stderr } = await facematch('doctor', folder, env);
     const [verdict, empty, ...lines] = stdout.trimEnd().split('\n').reverse();
     expect({ code, stderr, empty }).toEqual({ code: 0, stderr: '', empty: '' });
-    expect(verdict).toMatch(/^(All checks passed|0 failed, \d+ warnings?)\.$/);
+    expect(verdict).toMatch(/^(No problems found|0 failed, \d+ warnings?)\.$/);
     expect(lines.reverse().map((line) => line.slice(9, 25).trim())).toEqual(everything);
     expect(lines.find((line) => line.includes('settings'))).toBe(
       'ok       settings        valid; set: FACEMATCH_PORT, FACEMATCH_ADMIN_PORT',

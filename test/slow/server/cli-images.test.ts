@@ -90,7 +90,7 @@ describe('facematch match --person', () => {
 });
 
 test.each(['nope.jpg 2.jpg', '1.jpg nope.jpg', 'nope.jpg 2.jpg 3.jpg'])(
-  'reports a missing file of facematch match like the other commands: %s',
+  'reports a file that facematch match cannot find: %s',
   async (files) => {
     const stderr = 'error: The image nope.jpg cannot be read (ENOENT).\n';
     expect(await facematchInHost(`match ${files}`, folder)).toEqual({ code: 1, stdout: '', stderr });
@@ -114,7 +114,7 @@ test('opens a file with a Latin-1 name, and never another file', async () => {
 describe('facematch embed', () => {
   const embed = (line: string) => facematchInHost(`embed ${line}`, folder);
 
-  test('prints a line for each face, with the embedding of the image', async () => {
+  test('prints a line with the embedding of each face', async () => {
     const { code, stdout, stderr } = await embed('--mode fast 1.jpg blank.webp notes.jpg 2.jpg');
     const noFace = 'warning: blank.webp: no face of at least 14 px';
     expect({ code, stderr }).toEqual({ code: 1, stderr: `${noFace}\n${noImage}\n` });

@@ -72,7 +72,7 @@ const reachable = (text: string) =>
 const env = {
   PATH: `${folder}/node_modules/.bin:${process.env.PATH}`,
   HOME: folder,
-  // If SHLVL is unset, bash reads the startup files of a login shell.
+  // If SHLVL is unset, bash reads .bashrc, as in a remote shell.
   SHLVL: '1',
   npm_config_offline: 'true',
   FACEMATCH_KEYS_FILE: server.home.keysFile,
@@ -91,14 +91,12 @@ async function challenged(text: string): Promise<string> {
 const run = async (line: string) =>
   execute('bash', ['-euo', 'pipefail', '-c', reachable(await challenged(line))], folder, env);
 
-/** Runs the pages' requests, first program and command lines. Only URLs and CHALLENGE are replaced. */
-
 const [, program] = /```js\n(.*?)^```$/ms.exec(pages.get('docs/getting-started.md')!)!;
 writeFileSync(join(folder, 'first-match.mjs'), reachable(program!));
 
 const plain = (line: string) => line.replace('npx ', '');
 
-/** Leaves out eval and calibrate, which need sets of labelled photos. */
+/** Selects commands that need only this folder and the server. */
 const commandLine =
   /^(?:KEY=\$\()?(?:npx )?facematch (?:match|detect|demo|config|keys create|keys list) ?[^…]*$/;
 const commands = documentedCommands()
@@ -135,7 +133,7 @@ test.each(samples)('runs $operationId with $label, as the OpenAPI document shows
 });
 
 test.each(commands)('runs $line ($file)', async ({ line }) => {
-  // A documented command fails if the server returns an error response.
+  // Makes curl fail if the server returns an error response.
   const { code, stdout, stderr } = await run(line.replace(/^curl /, 'curl --fail-with-body '));
   expect(code, `${stdout}\n${stderr}`).toBe(0);
   // Standard output must be only JSON.
@@ -167,7 +165,7 @@ test.each(languages)('runs docs/examples/$program', async ({ program, command })
   expect(stdout + stderr).toMatch(/"match": ?true/);
 });
 
-test("has the demo's response in the README, and a block that waits for the server", async () => {
+test("shows the demo's response and a waiting curl command in the README", async () => {
   const readme = pages.get('README.md')!;
   const [, request] = /^(curl (?:.*\\\n)*.*)$/m.exec(readme)!;
   expect(request).toContain('--retry-connrefused');

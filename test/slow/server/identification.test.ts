@@ -99,7 +99,7 @@ test('runs the commands of docs/identification.md, with the documented results',
   const lines = documentedCommands()
     .map(({ line }) => line)
     .filter((line) => /^node docs\/examples\/pgvector\/people/.test(line));
-  // If SHLVL is unset, bash reads the startup files of a login shell.
+  // If SHLVL is unset, bash reads .bashrc, as in a remote shell.
   const env = {
     PATH: process.env.PATH,
     SHLVL: '1',

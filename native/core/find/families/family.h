@@ -31,7 +31,7 @@ struct OutputShape {
   size_t rows, columns;
 };
 
-// Raw outputs of a net, in the order of OutputShape.
+// Raw outputs of a net, in the order of outputs().
 using Outputs = std::span<const std::span<float>>;
 
 struct DetectorFamily {
