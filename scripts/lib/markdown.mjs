@@ -38,7 +38,7 @@ const inLines = (text) => text.replace(/\.$/, '').replaceAll(/[;:.] (?=`\w+`: )/
 
 /** Descriptions of defaults that depend on the machine or on other settings. */
 const derived = {
-  workers: 'the CPU quota',
+  workers: 'the number of CPUs, or the CPU quota',
   queue_capacity: '8 × `FACEMATCH_WORKERS`',
   upload_memory_bytes: '`268435456`, or `FACEMATCH_MAX_BODY_BYTES` if that is larger',
 };
