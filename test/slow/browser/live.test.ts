@@ -126,10 +126,10 @@ describe.skipIf(chromiumFile === undefined)('the live check', { retry }, () => {
     await page.evaluate('waiting.shift()()');
   };
   const cameras = ({ page }: DemoPage) =>
-    page.evaluate<string[]>('opened.map((stream) => stream.getTracks()[0].readyState)');
+    page.evaluate('opened.map((stream) => stream.getTracks()[0].readyState)');
 
   test('switches the camera off when the check is cancelled, but not for the next check', async () => {
-    const demo = await pageWith(await videoOf(surfaces.flat()));
+    const demo = await pageWith(await videoOf(poseAt, video_s, surfaces.flat()));
     await holdCameras(demo);
     const { page } = demo;
     const open = page.getByRole('button', { name: 'Check with the camera' });
