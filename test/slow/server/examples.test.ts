@@ -81,10 +81,15 @@ describe('the Next.js example', () => {
   vi.stubEnv('FACEMATCH_KEY', server.key);
   afterAll(() => void vi.unstubAllEnvs());
   /** The route handler gets the same argument as from Next.js: a Request of the web platform. */
-  const verify = async (files: Record<string, Uint8Array>) => {
-    const request = new Request('http://localhost/verify', { method: 'POST', body: formOf(files) });
+  const send = async (body: FormData, headers: Record<string, string>) => {
+    const request = new Request('http://localhost/verify', { method: 'POST', body, headers });
     const response = await POST(request);
     return [response.status, await response.json()];
+  };
+  const verify = async (files: Record<string, Uint8Array>) => {
+    const body = formOf(files);
+    const { size } = await new Response(body).blob();
+    return await send(body, { 'content-length': String(size) });
   };
 
   test.each([
@@ -109,6 +114,14 @@ describe('the Next.js example', () => {
     ],
   ])('%s', async (_, files, status, body) => {
     expect(await verify(files as Record<string, Uint8Array>)).toEqual([status, body]);
+  });
+
+  test.each([
+    ['without a length', {}],
+    ['above its limit', { 'content-length': String(30 * 1024 ** 2) }],
+  ])('rejects a body %s', async (_, headers: Record<string, string>) => {
+    const body = formOf({ document: samples.one, selfie: samples.one });
+    expect(await send(body, headers)).toEqual([413, { error: expect.any(String) }]);
   });
 
   test('has a page that compiles', () => {
