@@ -56,11 +56,14 @@ export class WorkerThread {
       ...threadOptions,
     });
     this.#piscina = piscina;
-    // Closed, so that piscina does not replace a thread that died. Pool decides when to replace it.
-    piscina.on('workerDestroy', () => void piscina.close().catch(() => {}));
+    // Closed, so that piscina does not replace a thread that died: Pool decides when to replace it. Piscina would replace
+    // it at the error or at the exit, and ends its closing between them, so it is closed at both.
+    const close = () => void piscina.close().catch(() => {});
+    piscina.on('workerDestroy', close);
     // The events of the thread below report the same error.
     piscina.on('error', () => {});
     const worker = piscina.threads[0]!;
+    worker.prependListener('exit', close);
     worker.on('error', (error) => {
       this.#fault = error instanceof Error ? error : new Error(String(error));
     });
@@ -93,6 +96,8 @@ export class WorkerThread {
   async #run<Output>(request: Request): Promise<Response<Output>> {
     this.#hasJob = true;
     try {
+      // Piscina would start another thread for the job.
+      if (this.#fault !== undefined) throw this.#fault;
       return await this.#piscina.run(request);
     } catch (error) {
       // Piscina rejects at once, while the thread may still read the images.

@@ -212,6 +212,31 @@ function shared(photo: Buffer): Uint8Array {
   return bytes;
 }
 
+const { WorkerThread } = (await import(
+  projectPath('dist/src/engine/worker-thread.js')
+)) as typeof import('../../../src/engine/worker-thread.ts');
+
+test('starts no second thread after one that throws, even for a job', async () => {
+  let started = 0;
+  const count = () => {
+    started++;
+  };
+  process.on('worker', count);
+  onTestFinished(() => void process.off('worker', count));
+  const file = join(home.folder, 'throws.mjs');
+  writeFileSync(file, "throw new Error('on purpose');");
+  const thread = new WorkerThread({
+    program: pathToFileURL(file),
+    pack_directory: pack,
+    onUp: () => {},
+    onEnd: () => {},
+  });
+  await expect(thread.started).rejects.toThrow('on purpose');
+  await expect(thread.run({ name: 'persons', input: [] } as never)).rejects.toThrow('on purpose');
+  await pause();
+  expect(started).toBe(1);
+});
+
 const startPool = (workers: number) =>
   Pool.start<WorkerJobs>({ workers, pack_directory: pack, program, onWorkerError: () => {} });
 loadPack(pack, manifest);
