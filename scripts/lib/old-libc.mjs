@@ -30,9 +30,12 @@ export const cxxLibrary = {
   licence: 'GPL-3.0-or-later WITH GCC-exception-3.1',
   copyright: 'Free Software Foundation, Inc.',
 };
-/** Licence files by their name in the package's `licences`. */
+/**
+ * Licence files by their name in the package's `licences`. Debian's slim images lack the link in the folder of
+ * libstdc++6 to the first file.
+ */
 export const cxxLicences = {
-  'libstdc++-copyright': '/usr/share/doc/libstdc++6/copyright',
+  'libstdc++-copyright': `/usr/share/doc/gcc-${cxxLibrary.version.split('.')[0]}-base/copyright`,
   'libstdc++-GPL-3': '/usr/share/common-licenses/GPL-3',
 };
 
