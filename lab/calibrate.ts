@@ -116,7 +116,7 @@ export function contradictedRates(check: readonly CalibrationCheck[], floor: num
 }
 
 /**
- * Returns the number of people to add to a group: enough to measure the rate in it, and at least as many as it has.
+ * Returns the number of people to add to a group: the number needed to measure its rate, at least its present size.
  */
 function morePeople({ stated_fmr, people }: CalibrationCheck): number {
   return Math.max(people, minPeople(stated_fmr) - people);

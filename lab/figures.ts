@@ -52,7 +52,7 @@ interface Judged {
   not_compared: number;
   /** Number of other pairs with an image without a face. */
   not_acquired: PairCounts;
-  /** For each readable image: whether it has no face, and the number of its person. */
+  /** Has an entry for each readable image: whether it has no face, and the number of its person. */
   acquisitions: readonly { failed: boolean; person: number }[];
   /** Non-mated pairs that were omitted: copies, or one person under two names. */
   too_alike: readonly AlikePair[];

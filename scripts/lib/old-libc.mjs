@@ -78,7 +78,7 @@ function linkCxxHeaders(folder) {
   }
 }
 
-/** Maximum version of each family of versioned symbols in Debian 11. `GCC` stands for the unwinder. */
+/** Maximum version of each family of versioned symbols in Debian 11. `GCC` is the family of the unwinder. */
 export const oldSystem = { GLIBC: packageGlibc, GCC: '7.0.0' };
 /** The same with libstdc++, which every system with Node.js has. */
 export const oldCxx = { ...oldSystem, GLIBCXX: '3.4.28', CXXABI: '1.3.12' };

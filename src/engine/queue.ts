@@ -75,7 +75,7 @@ const nowhere: Origin = { owner: '', request_id: '' };
 
 const defaultStuck_ms = 60_000;
 
-/** What a worker is running: a call of `run`, which may be followed by a call for the last job of the request. */
+/** A call of `run` on a worker. A call for the last job of the request may follow it. */
 interface Run<Job> {
   readonly slot: number;
   /** The jobs of the current call. */

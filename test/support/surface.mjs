@@ -1,5 +1,5 @@
 // Draws a photo of a face on a turned surface in front of a camera, such as a bent print or a simple model of a head.
-// For tests and measurements of the live check only.
+// Only tests and measurements of the live check use this module.
 
 /**
  * A surface maps a point of the photo to a point in space (z towards the camera). Points of the photo are measured from

@@ -71,7 +71,7 @@ class JpegDecoder {
   // read_header(). Throws Error kUnsupportedImageFormat.
   void read_colours();
 
-  // Reads the next rows, as many as `bgr` has. Call convert() afterwards.
+  // Reads the next `bgr.rows` rows. Call convert() afterwards.
   bool read_rows(cv::Mat& bgr);
 
   // Throws the error of Budget::stop().
