@@ -71,7 +71,9 @@ describe.skipIf(chromiumFile === undefined)('a photo', () => {
     await demo.page.context().grantPermissions(['camera']);
     await demo.slot(1).getByRole('button', { name: 'Camera for photo 1' }).click();
     const dialog = demo.page.getByRole('dialog', { name: 'Photo 1' });
-    await demo.page.waitForFunction(() => (document.querySelector('video')?.videoWidth ?? 0) > 0);
+    await expect
+      .poll(() => demo.page.evaluate(() => document.querySelector('video')?.videoWidth ?? 0))
+      .toBeGreaterThan(0);
     await dialog.getByRole('button', { name: 'Take photo' }).click();
     await demo.preview(1).waitFor();
     expect(await caption(demo, 1)).toContain('camera.jpg');

@@ -122,7 +122,7 @@ describe.skipIf(chromiumFile === undefined)('the live check', { retry }, () => {
   }
 
   const permit = async ({ page }: DemoPage) => {
-    await page.waitForFunction('waiting.length > 0');
+    await expect.poll(() => page.evaluate('waiting.length')).toBeGreaterThan(0);
     await page.evaluate('waiting.shift()()');
   };
   const cameras = ({ page }: DemoPage) =>
