@@ -27,7 +27,7 @@ void declare(ByteVector& file, size_t at, uint16_t side, bool little_endian = fa
 // Returns the start of an ISO base media file.
 std::string media(const char* type) { return std::string("\0\0\0\x20", 4) + type; }
 
-// Returns the first box of such a file, with its brands.
+// Returns the first box of an ISO base media file, with its brands.
 std::string brands(const std::string& major, const std::vector<std::string>& compatible) {
   std::string box = "ftyp" + major + std::string(4, '\0');
   for (const std::string& brand : compatible) box += brand;
@@ -40,13 +40,13 @@ std::string tiff_with(uint16_t tag, int others = 0) {
   return {block.begin(), block.end()};
 }
 
-constexpr int kUprightWidth = 45;  // of the upright image
+constexpr int kUprightWidth = 45;
 constexpr int kUprightHeight = 31;
 
 // Returns the image as a camera stores it in this orientation. EXIF defines which sides of the
 // upright image are the first row and the first column (EXIF 2.32, 4.6.4).
 cv::Mat stored(const cv::Mat& upright, int orientation) {
-  // Whether row 0 is at the bottom and column 0 on the right, of the image or, for 5 to 8, of the
+  // True if row 0 is at the bottom, and if column 0 is on the right. For 5 to 8, this refers to the
   // transposed image.
   constexpr bool kFlips[8][2] = {{false, false}, {false, true}, {true, true}, {true, false},
                                  {false, false}, {true, false}, {true, true}, {false, true}};

@@ -280,7 +280,7 @@ TEST_CASE("decodes one row of the outputs to one box at the right place") {
   // x 4 with three.
   Case cases[] = {
       {"rfb: the first", rfb(0), {-1, -1, 10, 10}},
-      {"rfb: the third, whose rows share the height", rfb(4220), {-16, 13, 64, 64}},
+      {"rfb: the third grid, whose 8 rows divide the height", rfb(4220), {-16, 13, 64, 64}},
       {"rfb: the last one, no higher than the input", rfb(4419), {160, 90, 256, 240}},
       {"rfb: moved by tenths of its size", rfb(0, {10, -5, 0, 0}), {9, -6, 10, 10}},
       {"rfb: grown by fifths of a logarithm",

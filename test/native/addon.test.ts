@@ -104,7 +104,7 @@ describe('the addon', () => {
     expect(() => addon.copyBytes(new Uint8Array(3), 0, new Uint8Array(4))).toThrow('do not fit');
   });
 
-  it('keeps writes to memory in huge pages, and zeroes it to its end when discarded', () => {
+  it('keeps bytes written to memory in huge pages, and zeroes all of it when discarded', () => {
     const length = 9 * 1024 * 1024;
     const memory = new Uint8Array(new SharedArrayBuffer(length));
     addon.useHugePages(memory.subarray(1000));
@@ -330,7 +330,7 @@ describe('base64', () => {
 describe('decodeInPlace in several steps', () => {
   const bytes = randomBytes(3 * 64 * 1024);
   const encoded = bytes.toString('base64');
-  /** The step ends after 128 KiB. */
+  /** A step decodes 128 KiB of text. */
   const cut = 128 * 1024;
 
   /** Returns the text with an escape, an error or the padding near the end of the first step. */
@@ -391,19 +391,19 @@ describe('decodeInPlace in several steps', () => {
 const built = projectPath('build/addon/Release/facematch.node');
 const readelf = (what: string) => execFileSync('readelf', ['--wide', what, built], { encoding: 'utf8' });
 
-it('binds all functions when the addon is loaded, and makes their table read-only', () => {
+it('binds all functions of the addon when it is loaded, and makes their table read-only', () => {
   expect(readelf('--dynamic')).toMatch(/\(FLAGS\).*BIND_NOW|\(BIND_NOW\)/);
   expect(readelf('--program-headers')).toContain('GNU_RELRO');
 });
 
-it('has no segment or stack in the addon that is both writable and executable', () => {
+it('has no segment or stack that is both writable and executable', () => {
   const segments = readelf('--program-headers').split('\n');
   const stack = segments.find((line) => line.includes('GNU_STACK'));
   expect(stack).toMatch(/ RW /);
   expect(segments.filter((line) => / (?:RWE|WE) /.test(line))).toEqual([]);
 });
 
-it('has checks of stacks, C library buffers and vector indices in the addon', () => {
+it('is built with checks of stacks, C library buffers and vector indices', () => {
   const symbols = readelf('--dyn-syms');
   expect(symbols).toContain('__stack_chk_fail');
   // libjpeg and libpng report damage with setjmp and longjmp.

@@ -89,7 +89,7 @@ test.each([
   ['/reference.js', 'text/javascript; charset=utf-8'],
   ['/../page.js', 'text/html; charset=utf-8'],
   ['/none.js', 'text/html; charset=utf-8'],
-])("responds to the API page's part %s with %s", async (part, type) => {
+])('responds to ?part=%s of the API page with %s', async (part, type) => {
   const { status, headers } = await get(`${docs}?part=${part}`);
   expect([status, headers.get('content-type')]).toEqual([200, type]);
 });
@@ -169,7 +169,7 @@ function made(...options: string[]) {
   return JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
 }
 
-test("has the project's other packages as dependencies only with --registry", () => {
+test("lists the project's other packages as dependencies only with --registry", () => {
   const asked = (manifest: Record<string, object>) =>
     ['dependencies', 'optionalDependencies'].flatMap((kind) =>
       Object.keys(manifest[kind] ?? {}).filter((name) => name.includes('facematch')),

@@ -76,10 +76,10 @@ test('rejects a photo of another person with its agreement, or warns if the clie
     'photos_disagree',
     [{ field: 'image2', index: 2, agreement_percent: expect.any(Number) }],
   ]);
-  const let_pass = await send({ ...fields, min_agreement_percent: '0' });
-  expect(let_pass.status).toBe(200);
-  expect(members(let_pass.body, 'image2', 'agreement_percent')[2]).toBe(body.errors[0].agreement_percent);
-  expect(let_pass.body.warnings).toContainEqual(
+  const lenient = await send({ ...fields, min_agreement_percent: '0' });
+  expect(lenient.status).toBe(200);
+  expect(members(lenient.body, 'image2', 'agreement_percent')[2]).toBe(body.errors[0].agreement_percent);
+  expect(lenient.body.warnings).toContainEqual(
     expect.objectContaining({ code: 'photos_disagree', field: 'image2', index: 2 }),
   );
 });
@@ -206,9 +206,9 @@ test('compares embeddings of several photos like the photos, in lists of minimum
   const best = await sendEmbeddings({ ...embeddingsBody, limit: 1 });
   expect(best.body.results.map(({ id }: Json) => id)).toEqual([body.results[0].id, 'both']);
   const { agreement_percent: _, ...place } = disagreement;
-  const let_pass = await sendEmbeddings({ ...embeddingsBody, min_agreement_percent: 0 });
-  expect(let_pass.body.results.every((result: Json) => 'match' in result)).toBe(true);
-  expect(let_pass.body.warnings).toEqual([expect.objectContaining({ code: 'photos_disagree', ...place })]);
+  const lenient = await sendEmbeddings({ ...embeddingsBody, min_agreement_percent: 0 });
+  expect(lenient.body.results.every((result: Json) => 'match' in result)).toBe(true);
+  expect(lenient.body.warnings).toEqual([expect.objectContaining({ code: 'photos_disagree', ...place })]);
 
   const rejected = await sendEmbeddings({ ...embeddingsBody, embeddings: [a, b, e] });
   expect(rejected).toMatchObject({ status: 422, body: { code: 'photos_disagree' } });

@@ -32,7 +32,7 @@ process.once('exit', () => {
 });
 
 /**
- * Makes a signal run this process's `exit` handlers. For programs that are run by hand.
+ * Makes a signal run this process's `exit` handlers. Programs that are run by hand call this.
  */
 export function endOnSignals() {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => process.exit(130));
@@ -54,8 +54,8 @@ export function launch(command, args, options) {
 }
 
 /**
- * Returns the command for Node 24 on the C library of Debian's next release, which setup unpacks; undefined if they are
- * missing.
+ * Returns the command for Node 24 with the C library of Debian's next release, or undefined if setup did not unpack
+ * them.
  */
 export function nextNode() {
   const folder = join(root, '.cache/next-libc/usr/lib');
@@ -149,7 +149,7 @@ export function makeKey(file, given = {}) {
 
 /**
  * Starts the server on free ports, with a key in a separate folder unless `env` names a key file. `limits` are the
- * key's rate and burst. Resolves when the server is ready, to the result of startProgram() and { key, origin, port,
+ * key's rate and burst. When the server is ready, resolves to the result of startProgram() and { key, origin, port,
  * metric(series) }.
  */
 export async function startServer({ env = {}, cores, limits } = {}) {

@@ -13,7 +13,7 @@ export const percent = (share) => `${(share * 100).toFixed(2)} %`;
 export const quantile = (values, share) =>
   values.toSorted((a, b) => a - b)[Math.ceil(values.length * share) - 1] ?? 0;
 /**
- * Returns the numbers of requests after which a long run measures memory: `settled`, and the end of each of the `parts`
+ * Returns the numbers of requests after which a long run measures memory: `settled`, and the ends of `parts` equal parts
  * of `total`.
  */
 export const marksOf = (total, settled, parts) =>

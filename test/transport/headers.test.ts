@@ -84,7 +84,7 @@ describe('request headers', () => {
 });
 
 describe('a chunked body', () => {
-  // A text field has the form of a request, which a server that lost count of the bytes would serve.
+  // A text field looks like a request. A server that miscounts the bytes would serve it.
   const body = formBytes({ ...twoPhotos(), note: server.getRequest() });
   const chunked = server.chunkedHeaders();
   const size = body.length.toString(16);

@@ -29,7 +29,7 @@ async function connected({ port }: Listening) {
   return socket;
 }
 
-test('ignores a stop of a closed listener, as after the shutdown timeout', async () => {
+test('ignores stopListening() on a closed listener, as after the shutdown timeout', async () => {
   for (let round = 0; round < 10; round++) {
     const closed = await open();
     closed.close();

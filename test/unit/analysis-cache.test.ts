@@ -26,7 +26,7 @@ const analysis = (width: number): Analysis => ({
   candidates: [],
 });
 
-/** Makes a cache in front of an analysis that returns the length of an image's text as the width. */
+/** Makes a cache whose analysis returns the length of the image's text as the width. */
 function cached(capacity: number) {
   const analysed: string[] = [];
   const cache = new AnalysisCache(capacity);

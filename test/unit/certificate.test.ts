@@ -60,7 +60,7 @@ describe.skipIf(!hasOpenssl)('readCertificate', () => {
     expect(warnings).toEqual(['the TLS key is accessible to other users']);
   });
 
-  test('accepts a file that also has the certificates of its signers', () => {
+  test('accepts further certificates after the first one', () => {
     const cert = file('chain.crt', contentOf(pair.cert) + contentOf(other.cert));
     expect(readCertificate({ cert, key: pair.key }, now()).not_after_s).toBeGreaterThan(0);
   });
@@ -122,7 +122,7 @@ describe.skipIf(!hasOpenssl)('readCertificate, with unusable files', () => {
       () => changed('cert', behind),
       /KEY belongs to .* not the first in it/,
     ],
-  ])('throws a message with the path and the fix: %s', (_what, files, reason) => {
+  ])('throws an error with the path and the fix: %s', (_what, files, reason) => {
     const error = rejection(files());
     expect(error.message.replace(/: the file \S+/, '')).toMatch(reason);
     expect(error.message).toMatch(/^FACEMATCH_TLS_(CERT|KEY): the file .+\. .+\.$/);

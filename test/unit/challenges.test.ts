@@ -37,7 +37,7 @@ describe('a token', () => {
     expect(reasonOf(() => challenges.verify(challenge, key, now_ms + 60_000))).toBe('expired');
   });
 
-  test('is at most as long as documented, with the maximum number of steps', () => {
+  test('has at most the documented length with the maximum number of steps', () => {
     expect(make({ steps: 4 }).issue(key).challenge.length).toBeLessThanOrEqual(maxChallenge_characters);
   });
 
@@ -53,13 +53,13 @@ describe('a token', () => {
       expect(reasonOf(() => challenges.verify(text, key, now_ms))).toBe('malformed');
   });
 
-  test('is rejected with another key, and with a secret of another process', () => {
+  test('is rejected for another key, and by a server with another secret', () => {
     expect(reasonOf(() => challenges.verify(challenge, 'anotherKeyId', now_ms))).toBe('other_key');
     const otherServer = make({ secrets: randomSecrets() });
     expect(reasonOf(() => otherServer.verify(challenge, key, now_ms))).toBe('malformed');
   });
 
-  test('is accepted as long as its secret is anywhere in the file', () => {
+  test('is accepted while any line of the file has its secret', () => {
     const [old, fresh] = secretsOf(`${'o'.repeat(32)}\n${'f'.repeat(32)}`)!;
     const rotating = { current: [old!] };
     const server = make({ secrets: rotating });
@@ -82,7 +82,7 @@ describe('a challenge', () => {
       (error: Problem) => error.extras.reason ?? error.code,
     );
 
-  test('is accepted once, unless the server was too busy to analyse the frames', async () => {
+  test('is accepted once, and again only if the server was too busy to analyse the frames', async () => {
     const challenges = make();
     const issued = challenges.verify(challenges.issue(key).challenge, key);
     expect(await reasonOfUse(challenges.use(issued))).toBeUndefined();
@@ -112,7 +112,7 @@ describe('a challenge', () => {
     expect(await reasonOfUse(one.use(next))).toBeUndefined();
   });
 
-  test('uses no memory until it is used, and used challenges stay within the limit', async () => {
+  test('is stored only when it is used, up to the maximum number', async () => {
     const challenges = make({ capacity: 100 });
     const issued = Array.from({ length: 5000 }, () => challenges.issue(key).challenge);
     expect(new Set(issued).size).toBe(5000);
@@ -123,7 +123,7 @@ describe('a challenge', () => {
   });
 
   /** Lets the wall clock and the monotonic clock diverge. */
-  test('is not accepted twice, however the clock is set, and is forgotten afterwards', async () => {
+  test('is not accepted twice, however the clock is set, and is forgotten when it has expired', async () => {
     vi.useFakeTimers({ toFake: ['Date', 'performance'] });
     onTestFinished(() => void vi.useRealTimers());
     const challenges = make();
@@ -172,6 +172,6 @@ test.each([
   ['x'.repeat(31), undefined],
   [Array(9).fill('x'.repeat(32)).join('\n'), undefined],
   [`${'x'.repeat(32)}\r\n# older\r\n${'y'.repeat(40)}\r\n`, 2],
-])('reads the secrets of a file: %j', (text, count) => {
+])('reads 1 to 8 secrets of at least 32 characters, or rejects the file: %j', (text, count) => {
   expect(secretsOf(text)?.length).toBe(count);
 });

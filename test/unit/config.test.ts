@@ -58,7 +58,7 @@ describe('readConfig', () => {
     expect(read).toThrow(/^FACEMATCH_PORT: expected .* received "tcp:.*enableServiceLinks: false/);
   });
 
-  test('raises the default memory for uploads with the maximum body size, and rejects less', () => {
+  test('raises the default upload memory to the maximum body size, and rejects less memory', () => {
     const large = { FACEMATCH_MAX_BODY_BYTES: String(800 * 1024 * 1024) };
     expect(readConfig(large)).toMatchObject({ upload_memory_bytes: 800 * 1024 * 1024 });
     const read = () => readConfig({ ...large, FACEMATCH_UPLOAD_MEMORY_BYTES: '1000000' });
@@ -175,7 +175,7 @@ describe('an invalid settings file', () => {
     },
   );
 
-  test('is reported with all errors: of the environment, between settings, and in overridden settings', () => {
+  test('is reported with all errors, also in the environment, in overridden values and in combinations', () => {
     const wrong = { FACEMATCH_PROT: 1, FACEMATCH_QUEUE_CAPACITY: 'many', FACEMATCH_PORT: 'x' };
     const written = { ...wrong, FACEMATCH_TLS_CERT: 'x.pem' };
     const { faults } = survey(written, { FACEMATCH_WORKERS: '0', FACEMATCH_PORT: '1' });
@@ -240,13 +240,13 @@ describe('the URL of a Redis server', () => {
   });
 });
 
-/** Returns cgroup files of version 1 with this quota, in the cgroup /a. */
+/** Returns the files of cgroup version 1 with this quota, in the cgroup /a. */
 const version1 = (quota: string, cgroups: string) => ({
   '/proc/self/cgroup': cgroups,
   '/sys/fs/cgroup/cpu/a/cpu.cfs_quota_us': `${quota}\n`,
   '/sys/fs/cgroup/cpu/a/cpu.cfs_period_us': '100000\n',
 });
-/** Returns cgroup files of version 2, from the path that the process sees and the quota of each folder. */
+/** Returns the files of cgroup version 2: `path` as the process sees it, `quotas` by folder. */
 const version2 = (path: string, quotas: Record<string, string>) => ({
   '/proc/self/cgroup': `0::${path}\n`,
   ...Object.fromEntries(
@@ -273,7 +273,7 @@ test.each<[name: string, files: Record<string, string>, cpus: number]>([
   expect(cgroupQuota((file) => files[file])).toBe(cpus);
 });
 
-test('limits the CPUs to at least one, and at most those of this machine', () => {
+test('returns a CPU limit of at least one and at most the CPUs of this machine', () => {
   expect(cpuLimit()).toBeGreaterThanOrEqual(1);
   expect(cpuLimit()).toBeLessThanOrEqual(availableParallelism());
 });

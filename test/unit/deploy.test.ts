@@ -132,7 +132,7 @@ describe('Kubernetes', () => {
       expect(readKeyFile(file)).toEqual([]);
     });
 
-    test('match the selectors for spreading, scaling, disruption budgets and services', () => {
+    test('match the selectors of deployment, spreading, services, disruption budget and network policy', () => {
       const selectors = [
         deployment.spec.selector.matchLabels,
         ...pod.spec.topologySpreadConstraints.map(({ labelSelector }: Manifest) => labelSelector.matchLabels),
@@ -186,7 +186,7 @@ describe('Kubernetes', () => {
       expect.stringContaining('--kustomize deploy/kubernetes/monitoring'),
     ]);
     expect(manifestsOf('kubernetes/base/kustomization.yaml')[0].resources[0]).toBe('namespace.yaml');
-    // The first command creates the file, and the second a Secret with it. The pods read the same file name.
+    // `keys create` writes the file from which kubectl makes the Secret. The pods read the same file name.
     const [, file] = /--from-file=(\S+)/.exec(applied[1]!)!;
     expect(join('.', readConfig({}).keys_file)).toBe(file);
     expect(config.keys_file.endsWith(`/${file}`)).toBe(true);
@@ -212,7 +212,7 @@ describe('Kubernetes', () => {
     expect(endpoints).toMatchObject([{ port: admin.spec.ports[0].name, path: '/metrics' }]);
   });
 
-  test("scales by an existing metric that the adapter exposes, below the queue's capacity", () => {
+  test("scales by an existing metric that the adapter exposes, at a target below the queue's capacity", () => {
     const [adapter] = manifestsOf('kubernetes/monitoring/prometheus-adapter.yaml');
     const [{ value }] = parse(patches[0].patch);
     const { metric, target } = value.pods;
@@ -338,7 +338,7 @@ describe('Compose', () => {
     }
   });
 
-  test('explains in the first lines of the file how to create a key and start', () => {
+  test('shows in its first lines how to create a key and start the server', () => {
     const lines = [...deployed('compose.yaml').matchAll(/^# {3}(.*)$/gm)].map(([, line]) => line!);
     expect(lines[0]).toBe('echo "RUN_AS=$(id -u):$(id -g)" > .env && mkdir -p keys');
     expect(server.user).toMatch(/^\$\{RUN_AS:-\d+:\d+\}$/);
@@ -378,12 +378,15 @@ describe('a GitHub workflow', async () => {
   buildSync({ entryPoints, outfile, bundle: true, format: 'esm', platform: 'node' });
   const parser: typeof import('@actions/workflow-parser') = await import(outfile);
 
-  test.each(readdirSync(projectPath('.github/workflows')))('parses, and pins actions: %s', async (name) => {
-    const content = readFileSync(projectPath(`.github/workflows/${name}`), 'utf8');
-    // An action's tag can be moved to other code; a commit hash cannot.
-    for (const [, action] of content.matchAll(/uses: (.*)/g)) expect(action).toMatch(/@[0-9a-f]{40} # v\d/);
-    const { context, value } = parser.parseWorkflow({ name, content }, new parser.NoOperationTraceWriter());
-    if (value) await parser.convertWorkflowTemplate(context, value);
-    expect(context.errors.getErrors().map(({ message }) => message)).toEqual([]);
-  });
+  test.each(readdirSync(projectPath('.github/workflows')))(
+    'is valid, and pins its actions: %s',
+    async (name) => {
+      const content = readFileSync(projectPath(`.github/workflows/${name}`), 'utf8');
+      // An action's tag can be moved to other code; a commit hash cannot.
+      for (const [, action] of content.matchAll(/uses: (.*)/g)) expect(action).toMatch(/@[0-9a-f]{40} # v\d/);
+      const { context, value } = parser.parseWorkflow({ name, content }, new parser.NoOperationTraceWriter());
+      if (value) await parser.convertWorkflowTemplate(context, value);
+      expect(context.errors.getErrors().map(({ message }) => message)).toEqual([]);
+    },
+  );
 });

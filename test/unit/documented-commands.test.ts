@@ -130,7 +130,7 @@ test('shows the current version of the default pack in responses', () => {
 
 test('uses runtime packages with permissive licences only', () => {
   const { packages } = JSON.parse(readFileSync(projectPath('package-lock.json'), 'utf8'));
-  // Leaves out this package and the workspace of the tests.
+  // Leaves out this package and its workspaces, which have no `integrity`.
   const all = Object.values<{ dev?: boolean; integrity?: string; license?: string }>(packages);
   const licences = new Set(all.flatMap(({ dev, integrity, license }) => (dev || !integrity ? [] : license)));
   const allowed = ['(MIT OR CC0-1.0)', 'Apache-2.0', 'BSD-3-Clause', 'ISC', 'MIT', 'Unlicense'];

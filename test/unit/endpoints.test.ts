@@ -279,7 +279,7 @@ function anyOf(rule: FieldRule): fc.Arbitrary<string | number | boolean> {
   }
 }
 
-/** Strings that are invalid for every field, or for a kind of field. */
+/** Invalid strings: for every kind of field, for numbers, and by kind. */
 const everywhere = [' ', '\0', '1 ', ' 1', '1\t', 'yes', 'null', 'NaN', 'Infinity', 'FAST'];
 const numbers = '1e2 +1 -0 ٣ 0x1 1_0 1,5 1. .5 00 --1 -0.0 1/2 50% -2'.split(' ');
 const wrong: Record<FieldRule['kind'], readonly string[]> = {
@@ -298,20 +298,23 @@ describe('fields', () => {
       .map(([name, rule]) => ({ endpoint, id: endpoint.id, name, rule })),
   );
 
-  test.each(cases)('$id parses $name, and keeps the others at their defaults', ({ endpoint, name, rule }) => {
-    fc.assert(
-      fc.property(anyOf(rule), (value) => {
-        const read = rule.kind === 'boolean' ? /true|1/i.test(String(value)) : value;
-        const includes = name === 'reject_presentation_attack' ? { detect_presentation_attack: read } : {};
-        const options = { ...defaults, ...own, ...includes, [name]: read };
-        expect(formOf(endpoint, { [name]: String(value) })).toMatchObject({ options, warnings: [] });
-        // Sends the value in JSON, or as the string that a form would contain.
-        for (const sent of [value, String(value)])
-          expect(jsonOf(endpoint, { [name]: sent })).toMatchObject({ options, warnings: [] });
-      }),
-      { numRuns: 20 },
-    );
-  });
+  test.each(cases)(
+    '$id parses $name, and keeps the other fields at their defaults',
+    ({ endpoint, name, rule }) => {
+      fc.assert(
+        fc.property(anyOf(rule), (value) => {
+          const read = rule.kind === 'boolean' ? /true|1/i.test(String(value)) : value;
+          const includes = name === 'reject_presentation_attack' ? { detect_presentation_attack: read } : {};
+          const options = { ...defaults, ...own, ...includes, [name]: read };
+          expect(formOf(endpoint, { [name]: String(value) })).toMatchObject({ options, warnings: [] });
+          // Sends the value in JSON, or as the string that a form would contain.
+          for (const sent of [value, String(value)])
+            expect(jsonOf(endpoint, { [name]: sent })).toMatchObject({ options, warnings: [] });
+        }),
+        { numRuns: 20 },
+      );
+    },
+  );
 
   test.each(cases)('$id rejects invalid values of $name', ({ endpoint, name, rule }) => {
     if (rule.kind === 'image' || rule.kind === 'token') return;

@@ -66,7 +66,7 @@ describe('lowQuality', () => {
     for (const one of faces) expect(reasons(one)).toEqual(expected);
   });
 
-  test('describes a face with the image, the value, the limit and a fix', () => {
+  test('states the image, the value, the limit and a fix for a face', () => {
     const [warning] = lowQuality('image2', face('face_pixels', 31));
     expect(warning).toEqual({
       code: 'low_quality_face',
@@ -90,7 +90,7 @@ describe('rejectionOfFaces', () => {
     ...{ field: `image${index}`, face: { index, ...(live_score === undefined ? {} : { live_score }) } },
   }));
 
-  test('rejects on request faces below the live threshold, but not faces without a score', () => {
+  test('rejects faces below the live threshold if requested, but no face without a score', () => {
     const other = { ...rejecting, reject_low_quality: false };
     expect(
       rejectionOfFaces({ ...other, reject_presentation_attack: false }, poorQuality, asked),

@@ -9,7 +9,7 @@ import { newFolder } from '../support/folder.ts';
 /** Tests the reload of a changed file. test/unit/key-store.test.ts tests the key file. */
 
 describe('FileFollower', () => {
-  test('retries a changed file that could not be read until it succeeds, and reports each reason once', async () => {
+  test('retries a changed file until it can read it, and reports each reason once', async () => {
     const file = join(newFolder(), 'file');
     writeFileSync(file, 'old');
     const outcomes = ['is locked', 'is locked', 'is empty'];

@@ -21,7 +21,7 @@ const long = 'Hello World, this is number 1. '.repeat(4);
 const strange = ['\0\0\0\x20ftypmp42', '\xd8\xff\xe0', 'PNG\r\n\x1a\n'];
 const url64 = jpeg.toString('base64url');
 
-/** Pattern for the detail, strings separated by bars, and other bytes. */
+/** By kind: a pattern of the detail, texts separated by bars, and other bytes. */
 const cases: Record<string, [words: RegExp, texts: string, ...others: Buffer[]]> = {
   text: [
     /is text, "(?!\[object).*the file as bytes|"\[object Object\]"\. A program converted an object/,

@@ -85,12 +85,12 @@ describe('withFurther', () => {
   });
 });
 
-test('earlierOf returns nothing without a candidate', () => {
+test('passes faces and candidates to a further search, or nothing without a candidate', () => {
   expect(earlierOf(first)).toEqual({ faces: [box(0, 100)], candidates: first.candidates, cpu_ms: 10 });
   expect(earlierOf(withoutCandidates(first))).toBeUndefined();
 });
 
-test('remaining returns options with the CPU time that the first analysis did not use', () => {
+test('limits a further search to the CPU time that the first one did not use', () => {
   const earlier = earlierOf(first)!;
   expect(remaining({ image_timeout_ms: 2000 }, earlier)).toEqual({ image_timeout_ms: 1990 });
   expect(remaining({ image_timeout_ms: 5 }, earlier)).toEqual({ image_timeout_ms: 0 });

@@ -118,7 +118,7 @@ describe('a key', () => {
     expect(await remaining()).toContain('r=80;');
   });
 
-  test('respects its limit of requests in flight while a shared limiter is asked, and gets tokens back', async () => {
+  test('stays within its requests in flight while it waits for a shared limiter, and gets tokens back', async () => {
     const key = addKey(5, 1);
     const local = new Limiter(9);
     const take: RateLimiter['take'] = async (...asked) => local.take(...asked);

@@ -126,7 +126,7 @@ describe('a long string', () => {
     ].map(([what, unit]) => [what, `"${unit!.repeat(size / unit!.length)}"`, steps] as const);
     const bodies = [
       ...texts,
-      // A step searches eight times as many bytes.
+      // A step that searches for the closing quote covers eight times as many bytes.
       ['open', `"${'x'.repeat(size)}`, steps / 8],
       ['empty strings', `[${'"",'.repeat(20_000)}""]`, 20_000 / 128],
       ['numbers', `[${'0,'.repeat(30_000)}0]`, 30_000 / 512],

@@ -68,7 +68,7 @@ describe('verifying a key', () => {
 });
 
 describe('an open key store', () => {
-  async function comesIntoForce(keys: KeyStore, key: string): Promise<void> {
+  async function waitUntilValid(keys: KeyStore, key: string): Promise<void> {
     while (keys.verify(key, Date.now()) === undefined) await once(log, 'info');
   }
 
@@ -76,7 +76,7 @@ describe('an open key store', () => {
     const first = addKey(file);
     const keys = open();
     for (const expected of [2, 3, 4]) {
-      await comesIntoForce(keys, addKey(file).key);
+      await waitUntilValid(keys, addKey(file).key);
       expect(keys.size).toBe(expected);
     }
     expect(keys.verify(first.key, Date.now())?.id).toBe(first.id);
@@ -122,7 +122,7 @@ describe('an open key store', () => {
       rmSync(file, { recursive: true, force: true });
       writeFileSync(`${file}.new`, text, { mode: 0o600 });
       renameSync(`${file}.new`, file);
-      await comesIntoForce(keys, addKey(file).key);
+      await waitUntilValid(keys, addKey(file).key);
       while (keys.stale) await setImmediate();
     },
   );
@@ -131,12 +131,12 @@ describe('an open key store', () => {
     addKey(file);
     const keys = open();
     const { key } = addKey(file);
-    let rests = false;
+    let isDone = false;
     const touching = (async () => {
-      for (; !rests; await setImmediate()) chmodSync(file, 0o600);
+      for (; !isDone; await setImmediate()) chmodSync(file, 0o600);
     })();
-    await comesIntoForce(keys, key);
-    rests = true;
+    await waitUntilValid(keys, key);
+    isDone = true;
     await touching;
   });
 
@@ -150,7 +150,7 @@ describe('an open key store', () => {
     expect(keys.verify(key, Date.now())).toBeUndefined();
     symlinkSync('v2', join(folder, '..data_tmp'));
     renameSync(join(folder, '..data_tmp'), join(folder, '..data'));
-    await comesIntoForce(keys, key);
+    await waitUntilValid(keys, key);
   });
 
   test('follows a folder that is itself replaced', async () => {
@@ -162,6 +162,6 @@ describe('an open key store', () => {
     const { key } = addKey(join(folder, 'next', 'keys.json'));
     renameSync(join(folder, 'in'), join(folder, 'old'));
     renameSync(join(folder, 'next'), join(folder, 'in'));
-    await comesIntoForce(keys, key);
+    await waitUntilValid(keys, key);
   });
 });

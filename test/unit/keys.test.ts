@@ -82,7 +82,7 @@ describe('rotating a key', () => {
   });
 });
 
-test('finds no key by a name that several have, and lists their ids although all are revoked', () => {
+test('finds no key by a name that several keys have, and lists their ids even if all are revoked', () => {
   const first = create([], settings, now_ms);
   const second = create(first.records, settings, now_ms);
   const ids = [first.record.id, second.record.id];
@@ -221,16 +221,19 @@ describe('writing the key file', () => {
     }
   });
 
-  test.each([0o600, 0o640, 0o400, 0o440, 0o740])('keeps owner, group, and mode %o within 640', (mode) => {
-    write({ version: 1, keys: [] }, mode);
-    // Only root may change the owner of a file.
-    const isRoot = process.getuid?.() === 0;
-    if (isRoot) chownSync(file, 4711, 4712);
-    const { uid, gid } = statSync(file);
-    addKey();
-    expect([statSync(file).uid, statSync(file).gid]).toEqual([uid, gid]);
-    expect(statSync(file).mode & 0o777).toBe(mode & 0o640);
-  });
+  test.each([0o600, 0o640, 0o400, 0o440, 0o740])(
+    'keeps owner and group, and of mode %o the bits in 640',
+    (mode) => {
+      write({ version: 1, keys: [] }, mode);
+      // Only root may change the owner of a file.
+      const isRoot = process.getuid?.() === 0;
+      if (isRoot) chownSync(file, 4711, 4712);
+      const { uid, gid } = statSync(file);
+      addKey();
+      expect([statSync(file).uid, statSync(file).gid]).toEqual([uid, gid]);
+      expect(statSync(file).mode & 0o777).toBe(mode & 0o640);
+    },
+  );
 
   test('replaces the file with a new one, and leaves no other file', () => {
     addKey('first');

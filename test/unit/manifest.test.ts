@@ -120,7 +120,7 @@ describe('a manifest', () => {
   >;
 
   test.each([undefined, 'yunet', 'scrfd', 'retinaface'])(
-    'rejects members that have a wrong type or are out of range, empty or unknown: %s',
+    'is rejected if a member has a wrong type or is out of range, empty or unknown: %s',
     (family) => {
       const manifest = manifestOf(family);
       expect(() => parseWith('name', 'a', manifest)).not.toThrow();

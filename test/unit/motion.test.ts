@@ -67,7 +67,7 @@ describe('a head that moves as requested', () => {
     expect(neutral).toEqual([0, 1, ...steps.map((_, i) => 6 + 5 * i)]);
   });
 
-  test('is measured from its first pose, and reports by how much it moved', () => {
+  test('is measured relative to its first pose', () => {
     const [step] = judge(show(['left', 'up']), ['left', 'up']).steps;
     expect(step!.yaw_change).toBeCloseTo(1.2 * step_yaw, 6);
     expect(step!.pitch_change).toBeCloseTo(0, 6);
@@ -79,7 +79,7 @@ describe('a head that moves as requested', () => {
     [[1.4], ['step_missing']],
     [[1.4, 0.9, 0.95], ['step_missing']],
     [[1.05, 0.5, 1.05], ['step_missing']],
-  ])('needs two frames of a movement beyond the limit, also separate ones: %j', (shares, reasons) => {
+  ])('needs two frames beyond the limit of a step, adjacent or not: %j', (shares, reasons) => {
     const frames = [0, 0, 0.5, ...shares, 0.5, 0]
       .map((share) => [0, share * step_pitch] as const)
       .map(frameOf);
@@ -92,7 +92,7 @@ describe('a head that moves as requested', () => {
     [[0, 0, 8, 40, 40, 12, 0], ['motion_jump']],
     [[0, 0, 12, 49, 49, 20, 0], ['motion_jump']],
     [[0, 0, 12, 34, 34, 12, -13], ['motion_jump']],
-  ])('may move faster between frames that are turned to the same side: %j', (yaws, reasons) => {
+  ])('may move faster between frames in which it is turned to the same side: %j', (yaws, reasons) => {
     const frames = yaws.map((yaw) => [yaw, 0] as const).map(frameOf);
     expect(judge(frames, [yaws[3]! > 0 ? 'left' : 'right']).reasons).toEqual(reasons);
   });

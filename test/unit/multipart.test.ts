@@ -120,7 +120,11 @@ describe('parseMultipart', () => {
   test.each<[string, Buffer, string[]]>([
     ['whose preamble begins like a boundary', bytes(crlf('--bb', '--b', a, '', 'x', '--b--')), ['x']],
     ['with padding after a boundary', bytes(crlf('--b \t ', a, '', 'x', '--b--')), ['x']],
-    ['with an empty part without a line', bytes(crlf('--b', a, '', '--b', a, '', '--b--')), ['', '']],
+    [
+      'with a boundary directly after the headers of a part',
+      bytes(crlf('--b', a, '', '--b', a, '', '--b--')),
+      ['', ''],
+    ],
   ])('reads a form %s', (_title, body, contents) => {
     expect(readParts(body).map((part) => part.content)).toEqual(contents);
   });
@@ -266,7 +270,7 @@ it('finds a short boundary where Buffer.indexOf finds it', () => {
   );
 });
 
-/** Functions that return bodies that are slow to parse, of about `size` bytes. */
+/** Each function returns a body of about `size` bytes that is slow to parse. */
 const hostileBodies: Record<string, (size: number) => Buffer> = {
   'boundaries that lack their last character': (size) => oneField('\r\n--'.repeat(size / 4)),
   'lookalikes with long padding': (size) => oneField(`\r\n--b${' '.repeat(1000)}A`.repeat(size / 1006)),
@@ -382,7 +386,7 @@ interface Form {
 const bcharsNoSpace = [..."0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'()+_,-./:=?"];
 
 /**
- * RFC 2046 §5.1.1: 1 to 70 of the allowed characters, of which the last is not a space. Short boundaries are more
+ * Makes boundaries of 1 to 70 characters, of which the last is not a space (RFC 2046 §5.1.1). Short ones are more
  * frequent, because they occur in content.
  */
 const boundaries = fc
@@ -409,7 +413,7 @@ function contentsFor(boundary: string): fc.Arbitrary<string> {
 }
 
 /**
- * Returns true if no line begins with the boundary, which busboy would read as a delimiter.
+ * Returns true if no line begins with the boundary, because busboy reads such a line as a delimiter.
  */
 const isFree = (text: string, boundary: string) =>
   `\r\n${text}\r\n--${boundary}`.indexOf(`\r\n--${boundary}`) === text.length + 2;
@@ -485,7 +489,7 @@ const forms: fc.Arbitrary<Form> = boundaries.chain((boundary) =>
     }),
 );
 
-/** Changes of a form: bytes dropped, inserted, or copied from another place, at shares of its length. */
+/** Makes changes of a form: at `at`, drops bytes, inserts others, and copies some of `from`, both shares of its length. */
 function changesFor(boundary: string) {
   const tokens = ['', ...'\r,\n,\r\n,\0,",\\,;,:, ,-,--,*,%,\''.split(','), `\r\n--${boundary}`];
   const share = fc.double({ min: 0, max: 1, noNaN: true });

@@ -61,7 +61,7 @@ test.each([
   ['that would be rounded to 1', [0.99999, 0.1], 14],
   ['of almost 2', [0.1, -1.9999], 14],
   ['far above 1', [9.3, 0.01], 11],
-])('rounds factors %s to the fractional bits that fit into 15 bits', (_what, factors, bits) => {
+])('rounds factors %s to as many fractional bits as fit into 15 bits', (_what, factors, bits) => {
   const rounded = roundFactors(factors);
   const whole = rounded.map((factor) => factor * 2 ** bits);
   for (const [i, factor] of rounded.entries()) {

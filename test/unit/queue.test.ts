@@ -8,7 +8,7 @@ import { Problem } from '../../src/errors.ts';
  */
 
 interface Held extends Partial<Record<'workers' | 'capacity' | 'deadline_ms' | 'stuck_ms', number>> {
-  /** Estimated minimum times of jobs by name; 0 if absent. */
+  /** Estimated minimum time of each job in ms; 0 if absent. */
   estimates?: Record<string, number>;
   replace?(slot: number): boolean;
 }
@@ -87,7 +87,7 @@ describe('JobQueue', () => {
       'a1 a2 x1+x2 y1 b1+b2 x3 c1 c2',
     ],
     [
-      'first of a key that had nothing waiting, but only once per round',
+      'of a key that had nothing waiting before others, but only once per round',
       1,
       'flood:a1,a2 flood:b1,b2 flood:c1,c2 flood:d1,d2 !a1 !a2 one:x1,x2 !b1+b2 two:y1,y2 !x1+x2 one:x3 !y1+y2 two:y3 !c1+c2 !x3 !y3',
       'a1 a2 b1+b2 x1+x2 y1+y2 c1+c2 x3 y3 d1',
@@ -105,7 +105,7 @@ describe('JobQueue', () => {
       'o1 a1 b1 c1 d1 o2 o3 e1 f1',
     ],
     [
-      'last of a key that had more than its share, even after a while with nothing waiting',
+      'of a key that had more than its share after others, even after a while with nothing waiting',
       1,
       'big:a1 one:w1,w2 one:x1,x2 one:y1,y2 one:z1,z2 !a1@300 big:b1 !w1+w2@80 !x1+x2@80 !y1+y2@80',
       'a1 w1+w2 x1+x2 y1+y2 z1+z2',
@@ -157,7 +157,7 @@ describe('JobQueue', () => {
   });
 });
 
-/** Simulates keys that always have `matches` pending matches, of which each image takes `image_ms`. */
+/** Simulates keys that always have `matches` pending matches. Each image takes `image_ms`. */
 async function share(workers: number, keys: Record<string, { image_ms: number; matches: number }>) {
   let now_ms = 0;
   const running: { owner: string; end_ms: number; resolve(): void }[] = [];
@@ -445,7 +445,7 @@ describe('fairness between keys', () => {
 
 const origin = { owner: 'key', request_id: 'r1' };
 
-test('reports harmful images with their request even after it was cancelled', async () => {
+test('reports harmful images with the request id even after the request was cancelled', async () => {
   const { submit, faults, breakDown } = held({ workers: 2, deadline_ms: 5, stuck_ms: 60_000 });
   const left = submit(['a'], origin);
   left.cancel(new Error('left'));

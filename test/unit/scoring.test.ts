@@ -88,7 +88,7 @@ describe('confidence_percent', () => {
     [1e-7, 100],
     [1e-9, 100],
     [0, 100],
-  ])('is for a rate of %d: %d', (rate, percent) => {
+  ])('is computed from a false match rate of %d: %d', (rate, percent) => {
     expect(calibration.confidencePercent(rate)).toBeCloseTo(percent, 9);
   });
 
@@ -98,11 +98,11 @@ describe('confidence_percent', () => {
     [-0.01, 20],
     [0.035, 30],
     [0.08, 40],
-  ])('is linear in the similarity below 40: at %d it is %d', (similarity, percent) => {
+  ])('is linear in the similarity below 40 percent: at %d it is %d', (similarity, percent) => {
     expect(percentOf(calibration, similarity)).toBeCloseTo(percent, 9);
   });
 
-  test('reaches 40 at a rate of 0.1, even if the table has no point there', () => {
+  test('is 40 at a rate of 0.1, even if the table has no point there', () => {
     const short = new Calibration(pointsOf(0, 1, 0.1, 0.5));
     const knee = 0.1 / -Math.log10(0.5);
     expect(percentOf(short, knee)).toBeCloseTo(40, 9);
@@ -111,7 +111,7 @@ describe('confidence_percent', () => {
   });
 });
 
-test('multiplies the rate of the best of several pairs by their number, and derives the percentage', () => {
+test('multiplies the rate of the best pair by the number of pairs, and derives the percentage', () => {
   const confidence_percent = expect.closeTo(50, 9);
   const assessed = { false_match_rate: 0.01, confidence_percent, extrapolated: false };
   expect(calibration.assess(0.33, 10)).toEqual(assessed);
@@ -127,7 +127,7 @@ describe('a floor', () => {
     expect(floored.assess(Number.POSITIVE_INFINITY, 1)).toEqual(floor);
   });
 
-  test('applies to each pair, so the best of several has a higher bound', () => {
+  test('is multiplied by the number of pairs, up to 1', () => {
     const false_match_rate = expect.closeTo(0.009, 9);
     expect(floored.assess(0.58, 9)).toMatchObject({ false_match_rate, extrapolated: true });
     expect(floored.assess(0.58, 1_000_000)).toMatchObject({ false_match_rate: 1, extrapolated: true });
@@ -146,13 +146,16 @@ describe('confidence_percent without a calibration', () => {
     [1.2, 1, 40],
     [0.7, 100, 28],
     [Number.NaN, 1, 0],
-  ])('is for a similarity of %d among %d pairs: %d, with a rate of 1', (similarity, pairs, percent) => {
-    expect(none.assess(similarity, pairs)).toEqual({
-      false_match_rate: 1,
-      extrapolated: true,
-      confidence_percent: expect.closeTo(percent, 9),
-    });
-  });
+  ])(
+    'is computed from a similarity of %d among %d pairs: %d, with a rate of 1',
+    (similarity, pairs, percent) => {
+      expect(none.assess(similarity, pairs)).toEqual({
+        false_match_rate: 1,
+        extrapolated: true,
+        confidence_percent: expect.closeTo(percent, 9),
+      });
+    },
+  );
 
   test('is marked as not measured, unlike with a calibration', () => {
     expect([none.measured, calibration.measured]).toEqual([false, true]);
@@ -192,7 +195,7 @@ test('returns a rate from 0 to 1 and a percentage from 0 to 100 for any numbers'
 
 const automatic: FaceChoice = { image1_face_index: -1, image2_face_index: -1, auto_pair_best: true };
 
-/** Makes an image with a face for each angle (degrees), whose embedding is a unit vector in the plane. */
+/** Makes an analysis with a face for each angle in degrees. Its embedding is a unit vector in the plane. */
 function analysis(angles: readonly number[], cohort_scores: readonly number[] = []): Analysis {
   const faces = angles.map((degrees, index) => {
     const radians = (degrees * Math.PI) / 180;
@@ -214,7 +217,7 @@ const indices = ({ pairs }: Comparison) =>
   pairs.sorted().map(({ image1_face_index, image2_face_index }) => [image1_face_index, image2_face_index]);
 
 describe('Comparisons', () => {
-  test('compares each face of one image with each of the other, highest similarity first', () => {
+  test('compares each face of one image with each face of the other, and sorts by similarity', () => {
     const found = compared(analysis([0, 90]), analysis([80, 10, 180]));
     expect(indices(found).slice(0, 2)).toEqual([
       [0, 1],
@@ -259,7 +262,7 @@ describe('Comparisons', () => {
   });
 });
 
-test('lists both images if both have errors, with the code of the first image', () => {
+test('lists both images if both have errors, and uses the code of the first', () => {
   const heic: NativeFailure = { ok: false, code: 'unsupported_image_format', detected: 'heic' };
   const damaged: NativeFailure = { ok: false, code: 'image_decode_failed' };
   const { code, extras } = problemOf(new Comparisons().of(heic, damaged, automatic) as ImageFault[]);

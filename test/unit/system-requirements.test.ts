@@ -43,7 +43,7 @@ function glibcOf(file: string): string {
 
 const onnxRuntime = inPackage(`onnxruntime-node/bin/napi-v6/linux/${process.arch}/libonnxruntime.so.1`);
 
-test('has the minimum glibc of ONNX Runtime in the table', () => {
+test('states the minimum glibc of ONNX Runtime in the table', () => {
   expect(glibcOf(onnxRuntime)).toBe(minGlibc);
 });
 
@@ -84,7 +84,7 @@ describe('µWebSockets.js', () => {
   });
 });
 
-test('lists the same releases as docs/deployment.md and engines', () => {
+test('lists the same Node releases as docs/deployment.md and package.json', () => {
   const rows = pages
     .get('docs/deployment.md')!
     .matchAll(/^\| (\d+)(?:\.(\d+) or later)? \| (?:(2\.\d+) or later|none) \|/gm);
@@ -195,7 +195,7 @@ const proxies = [
 ];
 
 test.skipIf(!hasApt)(
-  "fetches only package indexes with apt's private configuration, through the system's proxies",
+  "fetches only package indexes with the private apt configuration, through the system's proxies",
   () => {
     const folder = newFolder();
     const system = join(folder, 'system.conf');

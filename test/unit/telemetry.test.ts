@@ -37,7 +37,7 @@ describe('a value read at a scrape', () => {
     expect(await seriesOf(metrics)).toContain('facematch_worker_replacements_total 2');
   });
 
-  test('is read at every scrape, has no series while it is unknown, and comes back', async () => {
+  test('is read at every scrape, and has no series while it is unknown', async () => {
     let limit: number | undefined;
     const metrics = metricsOf({ memory_limit_bytes: () => limit });
     for (limit of [7, undefined, 9]) {
@@ -80,7 +80,7 @@ test.each([
   [10, 'a pipe', false],
   [10, 'a blocking pipe', true],
 ])(
-  'bounds the memory of lines collected for %d ms for %s, and reports dropped ones',
+  'limits the memory of lines collected for %d ms for %s, and reports dropped ones',
   async (gather_ms, _what, blocks) => {
     const pipe = namedPipe();
     const held = await open(pipe, 'r+');
@@ -131,7 +131,7 @@ describe('lines that cannot be written', () => {
     const onError = ({ code }: NodeJS.ErrnoException) => faults.push(code!);
     const lines = new LineWriter({ dest: pipe, onError, onDropped: () => {} });
     for (let written = 0; written < 1000; written++) lines.write(line);
-    // Waits in vain for the reader.
+    // The reader does not read.
     await lines.flush();
     expect(faults).toEqual([]);
     await reader.close();

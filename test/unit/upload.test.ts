@@ -133,7 +133,7 @@ describe('Uploads', () => {
     expect(() => uploads.open('b', 10, 20)).not.toThrow();
   });
 
-  test('counts a huge page more than the arrived bytes of a large body, up to its length, if there is room', () => {
+  test('counts up to a huge page beyond the arrived bytes of a large body, within its length and the limit', () => {
     const uploads = uploadsOf({ limit_bytes: 10 * MiB });
     const [large, second] = [uploads.open('a', 8 * MiB, 8 * MiB), uploads.open('b', 8 * MiB, 8 * MiB)];
     large.add(new Uint8Array(MiB / 8));
@@ -152,7 +152,7 @@ describe('Uploads', () => {
     expect(uploads.used_bytes).toBe(0);
   });
 
-  test('keeps wiped memory for the next body, uses it for others, and releases it when idle', () => {
+  test('keeps wiped memory for the next body, and releases it if another needs the room or it is idle', () => {
     vi.useFakeTimers();
     onTestFinished(() => void vi.useRealTimers());
     const uploads = uploadsOf({ limit_bytes: 8 * MiB });
@@ -218,7 +218,7 @@ test('abandons a response after about 30 s without progress', () => {
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test('makes room by abandoning unread responses, and keeps older ones that made progress since the last check', () => {
+test('abandons unread responses to make room, those without progress since the last check first', () => {
   const unread = new UnreadResponses(25);
   const [read, neglected, another] = [new UnreadBody(10), new UnreadBody(10), new UnreadBody(10)];
   for (const response of [read, neglected]) unread.add(response, 0);

@@ -147,8 +147,8 @@ export function example(language: 'js' | 'python', index = 0): string {
 }
 
 /**
- * IP address of the proxies that may break connections. It is not 127.0.0.1, so that a request to another test's
- * server that has just released its port cannot reach such a proxy.
+ * IP address of the proxies that may break connections. On 127.0.0.1, a proxy could get the port that another test's
+ * server has just released, and its requests.
  */
 const host = '127.0.0.2';
 

@@ -73,7 +73,7 @@ export class RawClient {
     this.socket.write(bytes);
   }
 
-  /** Resolves to all complete responses, once there are this many; rejects if the connection ends before. */
+  /** Resolves to all complete responses, once there are at least `count`; rejects if the connection ends before. */
   async responses(count: number): Promise<TestResponse[]> {
     const whole = () => load.parseResponses(Buffer.from(this.text, 'latin1'));
     await this.until(() => whole().length >= count);

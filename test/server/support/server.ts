@@ -85,7 +85,7 @@ export class TestServer {
   readonly child: ChildProcess;
   /** A key with every scope. */
   readonly key: string;
-  /** Makes workers wait; has no effect unless `StartOptions` request a gate. */
+  /** Makes workers wait; has no effect without `StartOptions.gate`. */
   readonly gate: { close(): void; open(): void };
   readonly stdout: string[] = [];
   readonly stderr: string[] = [];
@@ -150,7 +150,7 @@ export class TestServer {
     return server;
   }
 
-  /** Starts a server that uses TLS, and returns a CA for its first certificate, whose name is `one`. */
+  /** Starts a server that uses TLS. `ca` is its first certificate, which is self-signed. */
   static async startTls(env: Record<string, string> = {}, pair = makePair(newFolder(), 'one')) {
     // Reads the file before the server does, because it may change later.
     const ca = readFileSync(pair.cert);
@@ -242,7 +242,7 @@ export class TestServer {
     return { embedding: embeddings[0], candidates, pack, version, accuracy_mode };
   }
 
-  /** Returns the first response to bytes on a separate connection, which then ends. */
+  /** Sends bytes on a separate connection, returns the first response, and resets the connection. */
   async sendRaw(bytes: string | Uint8Array): Promise<TestResponse> {
     const client = new RawClient(this.port);
     client.write(bytes);
