@@ -71,7 +71,7 @@ const server = await startServer({
     ...(options.plain ? {} : sanitizers()),
     FACEMATCH_HTTP: options.http,
     FACEMATCH_WORKERS: '2',
-    // Large enough for all clients. A one-to-many match takes one place in the queue for each image.
+    // Large enough for all clients. A place holds two images, and a one-to-many match has up to 17.
     FACEMATCH_QUEUE_CAPACITY: '200',
     FACEMATCH_ENDPOINTS: endpointIds.join(','),
     FACEMATCH_UPLOAD_IDLE_TIMEOUT_S: '2',

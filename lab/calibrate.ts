@@ -116,7 +116,7 @@ export function contradictedRates(check: readonly CalibrationCheck[], floor: num
 }
 
 /**
- * Returns the number of people to add to a group: the number needed to measure its rate, at least its present size.
+ * Returns the number of people to add to a group so that it can measure the rate; at least its present size.
  */
 function morePeople({ stated_fmr, people }: CalibrationCheck): number {
   return Math.max(people, minPeople(stated_fmr) - people);
@@ -129,7 +129,7 @@ function morePeople({ stated_fmr, people }: CalibrationCheck): number {
  *
  * `check` has the measured rates for each of `percents`: of each group, of all groups together, and of any two
  * people. Each pair is tested with a table that was fitted without its two people. The floor is raised above each
- * stated rate for which the last two exceed floorTolerance or have too few pairs of people.
+ * stated rate for which one of the last two rows exceeds floorTolerance or has too few pairs of people.
  *
  * `taken_for_one_person` counts the omitted pairs of each group, whose cosine is above `samePersonAbove`. Without
  * `samePersonAbove`, `too_alike` lists the omitted pairs.

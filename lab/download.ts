@@ -103,7 +103,7 @@ async function fetchInto(part: string, file: Download): Promise<string | undefin
   if (have < bytes) {
     const dispatcher = newDispatcher();
     let target = openSync(part, 'a');
-    // Stores the whole file if the server sends it instead of the rest. Replaces `part` if it has more bytes.
+    // Receives the whole file if the server sends it instead of the rest. Replaces `part` if it has more bytes.
     const fresh = `${part}.whole`;
     rmSync(fresh, { force: true });
     const bar = await progressBar(`Bytes of ${basename(url)}`, bytes);

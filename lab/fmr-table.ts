@@ -128,8 +128,8 @@ const minExpectedPairs = 10;
  *
  * Below 1 in 10,000, or the lowest rate that the largest group can measure, the table continues as a generalised
  * Pareto tail (Pickands, Balkema and de Haan). It is fitted to the excesses of all groups that can measure the rate
- * where it starts, by probability-weighted moments (Hosking and Wallis 1987). It is never below the bound of all groups
- * together, where they can measure a rate. Its shape is at least 0 (an exponential tail), so no score has the rate 0.
+ * where it starts, by probability-weighted moments (Hosking and Wallis 1987). The tail is never below the bound of all
+ * groups together, at each rate that they can measure. Its shape is at least 0 (exponential), so no score has the rate 0.
  */
 export function fmrTable(scores: readonly NonMatedScores[]): CalibrationPoint[] {
   const groups = scores.map(counted);

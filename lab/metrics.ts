@@ -106,8 +106,8 @@ export interface Scored {
 }
 
 /**
- * Returns the threshold with the highest number of correct decisions, where a pair matches if score >= threshold: the
- * midpoint of two neighbouring scores, as in the LFW protocol, the lowest score, or Infinity, where no pair matches.
+ * Returns the threshold with the highest number of correct decisions: the midpoint of two neighbouring scores (as in
+ * the LFW protocol), the lowest score, or Infinity, so that no pair matches. A pair matches if score >= threshold.
  */
 export function bestThreshold(pairs: readonly Scored[]): number {
   const sorted = [...pairs].sort((a, b) => b.score - a.score);

@@ -16,7 +16,7 @@ const maxPhotos = 4;
 const maxStatedPhotos = 16;
 /**
  * Minimum shift for an infinite number of photos. The unit is the difference in similarity between an FMR of 1e-4 and
- * 1e-5. It was measured on small retouched photos, in which a person's appearance varies between photos
+ * 1e-5. The minimum was measured on small retouched photos, in which a person's appearance varies
  * (docs/research/error-rates.md).
  */
 const limitInDecades = 0.85;

@@ -92,7 +92,7 @@ function figuresOf(
     probe,
     reference,
     people: people.length,
-    // Number of mated comparisons: one per photo, which is then the first photo of the reference.
+    // Number of mated comparisons: one per photo, with that photo as the first of the reference.
     trials: probes.reduce((sum, own) => sum + own.length, 0),
     non_mated: nonMated,
     // One value for each of `percents`. The 95 % intervals are clustered by person.

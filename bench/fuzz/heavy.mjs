@@ -139,7 +139,7 @@ export async function slowestOf({ count, seed, bytes, ask, pid, isDead, onFault 
     const body = heavy(Random.at(seed, index), bytes);
     const usual = usual_ms[body.is];
     let ms = await mainMsOf(body);
-    // Measures a slow body twice more, and uses the minimum.
+    // Measures a slow body up to twice more, and uses the minimum.
     for (let again = 0; again < 2 && ms > 2 * usual; again++) ms = Math.min(ms, await mainMsOf(body));
     seen.push({ what: body.what, ms: Math.round(ms), ratio: ms / usual });
   }

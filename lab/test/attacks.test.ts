@@ -69,7 +69,7 @@ describe('facematch eval --attacks', () => {
     expect(stdout).toContain('ACER   –, the mean of APCER and BPCER');
   });
 
-  test('ignores an attack type without a face in the highest rate', async () => {
+  test('leaves an attack type without a face out of the highest rate', async () => {
     const { stdout } = await evaluate('--attacks faceless');
     expect(stdout).toContain('APCER  0.00 %, the highest of all attack types\nAPCER  print  0.00 % ');
   });

@@ -191,7 +191,7 @@ describe('the highest rate over the lowest', () => {
     [[29, 29], undefined],
     [[30, 30], 1],
     [[0, 60], Number.POSITIVE_INFINITY],
-  ])('of %j errors is %s', (errors, ratio) => {
+  ])('is computed from %j errors: %s', (errors, ratio) => {
     expect(highestOverLowest(groupsOf(errors, 1000))?.ratio).toBe(ratio);
   });
 });
@@ -263,8 +263,8 @@ describe('a rate of people', () => {
   test.each([
     ['no trial', rateOf([], []), [0, 1]],
     ['no hit', rateOf(...times(10, times(9, false))), wilson(0, 10)],
-    ['hits only', rateOf(...times(10, times(9, true))), wilson(10, 10)],
-  ])('with %s has the interval of one trial per person', (_what, rate, interval) => {
+    ['nothing but hits', rateOf(...times(10, times(9, true))), wilson(10, 10)],
+  ])('has the interval of one trial per person if there is %s', (_what, rate, interval) => {
     expect(rate.interval).toEqual(interval.map((bound) => expect.closeTo(bound, 2)));
   });
 });

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { newFolder } from '../../test/support/folder.ts';
 import { writeFits } from '../write-fit.ts';
 
-test('states how many faces the occlusion score was fitted to, with any covering', () => {
+test('states how many covered and other faces the occlusion score was fitted to', () => {
   const folder = newFolder();
   const manifest = readCalibratedManifest(packDirectory('default'));
   const example = (source: string, value: number) => {

@@ -68,7 +68,7 @@ async function prepareNet(
   original: Uint8Array,
   report: (line: string) => void,
 ): Promise<Uint8Array> {
-  // The original already has this hash, because it was verified by source_sha256.
+  // The original already has this hash, because its source_sha256 was verified.
   if (net.sha256 === net.source_sha256) {
     report(`Using ${net.from} as ${net.file}`);
     return original;
