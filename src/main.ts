@@ -36,7 +36,7 @@ export async function main(): Promise<void> {
   });
   onEndSignals(
     async () => {
-      // Cancels the SIGTERM for the end of npx, which may end before the shutdown is complete.
+      // Cancels the SIGTERM that the end of npx would cause, because npx may end before the shutdown is complete.
       addon.endWithParent(0);
       const isClosed = (await server?.close()) ?? true;
       await end(isClosed ? 0 : 1, !isClosed);

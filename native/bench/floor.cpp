@@ -29,7 +29,7 @@
 namespace facematch::bench {
 namespace {
 
-// Parses flags with their values, and files.
+// Parses flags with values, and file names.
 struct Options {
   std::map<std::string, std::string> values = {{"--mode", "fast"},
                                                {"--pack", testing::default_pack()},

@@ -24,8 +24,8 @@ struct Runs {
 Runs runs_for(const Engine& engine, const Analysis& analysis, AccuracyMode mode);
 
 // Returns a function that runs each net the given number of times, on inputs from the best face of
-// an image. With PReLU, the time of a run depends on the input: constants are almost twice as fast
-// as faces. Throws std::runtime_error if there is no face.
+// an image. With PReLU, the time of a run depends on the input: a constant is almost twice as fast
+// as a face. Throws std::runtime_error if there is no face.
 std::function<void(const Runs&)> bare_nets(const Engine& engine, const DecodedImage& image);
 
 }  // namespace facematch::bench

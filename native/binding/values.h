@@ -29,7 +29,7 @@ auto throwing(Napi::Env env, Act act) {
   }
 }
 
-// Both throw a Napi::Error if a required member is missing or of another type.
+// to_pack() and to_analyse_options() throw if a required member is missing or has another type.
 Pack to_pack(const std::string& directory, const Napi::Value& manifest);
 AnalyseOptions to_analyse_options(const Napi::Object& object);
 

@@ -124,8 +124,8 @@ struct AnalyseOptions {
 struct Coverage {
   static constexpr float kNotSearched = std::numeric_limits<float>::infinity();
 
-  // For each rotation of a face (index: clockwise quarter turns): the minimum longer side in pixels
-  // of the faces that a search of the whole image finds.
+  // Minimum longer side in pixels of the faces that a search of the whole image finds, by rotation
+  // of the face (index: clockwise quarter turns).
   std::array<float, 4> min_side = {kNotSearched, kNotSearched, kNotSearched, kNotSearched};
   // True if the limit on CPU time or detector runs ended the search before it was complete.
   bool timed_out = false;
@@ -173,8 +173,8 @@ struct Analysis {
   double cpu_ms = 0;  // CPU time of the analysis
   // Places for a further search. Empty without the fallback, or if all rotations were searched.
   std::vector<Candidate> candidates;
-  // After a further search: indexes of the earlier faces, found in a wrong rotation, that `faces`
-  // replace.
+  // Set by a further search: indexes of the earlier faces that `faces` replace, because they were
+  // found in a wrong rotation.
   std::vector<size_t> replaced;
 
   // Returns the minimum longer side in pixels of a face that the search can find in every searched

@@ -136,7 +136,8 @@ std::pair<size_t, size_t> unit_of(const uint8_t* data, size_t size, Random& rand
   return {random.below(size - length + 1), length};
 }
 
-// Repeats a unit at most as often as it fits. A cheap unit may be expensive a million times.
+// Repeats a unit at most as often as it fits. A unit that is cheap once may be expensive a million
+// times.
 size_t repeat_unit(uint8_t* data, size_t size, size_t max_size, Random& random) {
   const auto [at, length] = unit_of(data, size, random);
   const size_t room = (max_size - size) / length;

@@ -66,8 +66,8 @@ export class Gate {
   readonly #trustedHops: number;
   readonly #failureQuota: Quota;
   /**
-   * Running requests of each key in this process. Keys without a limit are counted too, because a change of the
-   * key file may add a limit.
+   * Number of running requests of each key in this process. Keys without a limit are counted too, because a change of
+   * the key file may add a limit.
    */
   readonly #running = new Map<string, number>();
   /**

@@ -127,8 +127,8 @@ export class SharedLimiter implements RateLimiter {
   }
 
   /**
-   * Opens a connection and uses it until it ends. Resolves to the reason for its end, and to its lifetime if Redis
-   * closed it, otherwise 0. `again`: true if it replaces a connection that Redis closed.
+   * Opens a connection and uses it until it ends. Resolves to the reason for its end and to its lifetime, which is 0
+   * unless Redis closed it. `again`: true if it replaces a connection that Redis closed.
    */
   async #useConnection(again: boolean): Promise<{ reason: Error; life_ms: number }> {
     try {

@@ -164,7 +164,7 @@ export function compareEmbeddings(
 
 /**
  * Checks syntax, depth and number of values, because JSON.parse takes about a second for millions of tokens or levels.
- * Throws Problem for too many candidates or an image; for invalid JSON also with the position, which V8 may omit.
+ * Throws Problem for too many candidates, for an image, and for invalid JSON, with the position that V8 may omit.
  */
 function* checkJson(bytes: Buffer): Steps<void> {
   const json = new JsonScan(bytes, Number.POSITIVE_INFINITY, maxValues);

@@ -82,7 +82,7 @@ export interface Decision {
   /** Number of compared candidates and of matches; only for match_embeddings, where one line covers all candidates. */
   candidates?: number;
   matches?: number;
-  /** For match_embeddings: the values of the best returned candidate. */
+  /** Result of the comparison; in match_embeddings, of the best returned candidate. */
   confidence_percent?: number;
   match?: boolean;
   /** Number of returned embeddings; only for embed. */

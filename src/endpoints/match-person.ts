@@ -58,7 +58,7 @@ interface Side {
 const faultsIn = ({ photos, outcomes }: Found): ImageFault[] =>
   photos.flatMap(({ field, index }, i) => faultsOf(field, outcomes[i]!, -1, index));
 
-/** Returns the photos of both sides, none of which has an error. */
+/** Returns the photos of both sides. No photo may have an error. */
 function sidesOf({ photos, outcomes }: Found): [Side, Side] {
   const sideOf = (name: Side['name']) => ({
     name,

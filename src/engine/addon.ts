@@ -59,9 +59,9 @@ export interface ImageReport {
   min_detectable_face_px: number;
   /** Face rotations that were searched, in degrees clockwise; absent if all four were searched. */
   searched_rotations?: (0 | 90 | 180 | 270)[];
-  /** Number of faces beyond `maxFaces`, which are not listed. */
+  /** Number of faces that are not listed, because of `maxFaces` or the time limit. */
   faces_omitted?: number;
-  /** True if the image's time limit ended the search for faces early. */
+  /** True if the limit on CPU time or detector runs ended the search for faces early. */
   search_timed_out?: true;
 }
 
@@ -80,8 +80,8 @@ export interface Analysis {
   /** Places where a face, or the rotation of a face, is uncertain, for a second search. */
   candidates: readonly Candidate[];
   /**
-   * After a second search: indices of the faces of the first search that a new face replaces, because they were
-   * found in a wrong rotation.
+   * Set by a second search: indices of the faces of the first search that new faces replace, because they were found
+   * in a wrong rotation.
    */
   replaced?: readonly number[];
 }
@@ -233,8 +233,8 @@ export interface Addon {
   discard(bytes: Uint8Array, written: number): void;
   /**
    * Makes the kernel drop new connection requests on `port` of this process, so that pending connections can be
-   * accepted before the socket closes. Returns false if the system does not support it; throws a TypeError
-   * for an invalid port.
+   * accepted before the socket closes. Returns false if nothing listens on the port or the system does not allow the
+   * change; throws a TypeError for an invalid port.
    */
   dropNewConnections(port: number): boolean;
   /**

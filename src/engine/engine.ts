@@ -23,10 +23,7 @@ const jobFaults = {
 /** Settings and metrics of the queue count matches of two images. The queue counts images. */
 const images_in_match = 2;
 
-/**
- * Limits for the time after which a cancelled call counts as stuck: the deadline, clamped to these limits. Cancelled
- * calls usually end within milliseconds.
- */
+/** A cancelled call counts as stuck after the deadline, clamped to these limits. Most end within milliseconds. */
 const stuck_ms = { min: 1000, max: 5000 };
 
 /** Estimated minimum time per megapixel. With this value, images above five megapixels are scheduled one by one. */

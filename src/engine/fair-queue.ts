@@ -67,7 +67,7 @@ const quantum = 2;
 /** Maximum estimated time of a turn with two images. Slower images get one turn each, so that no key waits for two. */
 const turn_ms = 100;
 
-/** How long one worker stays free for a key after the last activity of the key. */
+/** Time for which one worker stays free for a key after the last activity of the key. */
 const active_ms = 10_000;
 
 /** Maximum number of owners that are checked for a request to drop, in descending order of their places. */
@@ -213,7 +213,7 @@ export class FairQueue<R extends Waiting> {
   victims(newcomer: string, entries: number): R[] | undefined {
     const minimum = (this.#owners.get(newcomer)?.held ?? 0) + 1;
     const chosen: R[] = [];
-    /** For each checked owner, the next request to drop. */
+    /** The next request to drop, by checked owner. */
     const candidates = new Map<Owner<R>, Entry<R> | undefined>();
     let freed = 0;
     while (freed < entries) {

@@ -1,4 +1,4 @@
-/** How a manifest describes the outputs of each detector family. native/core/find/families has a file for each. */
+/** Descriptions of the outputs of each detector family in a manifest. native/core/find/families has a file for each. */
 
 interface Family {
   /** Manifest members with names of outputs: one name, or one for each stride. */

@@ -10,7 +10,7 @@ export interface AnalyseInput {
   /** In shared memory, so that the images are not copied. They must not change until the job has ended. */
   images: readonly Uint8Array[];
   options: AnalyseOptions;
-  /** For a second search: the first analysis of each image. */
+  /** The first analysis of each image; only in a second search. */
   earlier?: readonly Earlier[];
 }
 

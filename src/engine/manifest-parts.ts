@@ -102,7 +102,7 @@ const cells = {
   anchors: { ...grids, anchors: z.int().min(1).max(maxAnchors) },
   priors: {
     ...grids,
-    /** For each stride, the side lengths of a cell's priors in pixels. */
+    /** Side lengths of a cell's priors in pixels, as one list for each stride. */
     priors: z.array(z.array(z.number().min(1).max(2048)).min(1).max(maxAnchors)),
     /** Variances of a prior's centre and of its sides. */
     variances: z.tuple([factor, factor]),

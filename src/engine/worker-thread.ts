@@ -56,8 +56,8 @@ export class WorkerThread {
       ...threadOptions,
     });
     this.#piscina = piscina;
-    // Closed, so that piscina does not replace a thread that died: Pool decides when to replace it. Piscina would replace
-    // it at the error or at the exit, and ends its closing between them, so it is closed at both.
+    // Keeps piscina from replacing a dead thread, because Pool decides when to replace it. Piscina would do so both at
+    // the thread's error and at its exit, and `close` ends between these events, so both call it.
     const close = () => void piscina.close().catch(() => {});
     piscina.on('workerDestroy', close);
     // The events of the thread below report the same error.

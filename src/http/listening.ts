@@ -6,7 +6,7 @@ export class Connections {
   open = 0;
   /** Number of connections closed at once because the maximum was reached. */
   rejected = 0;
-  /** Number of connections that ended before a request was read, because headers were rejected, dropped or missing. */
+  /** Number of connections that ended before a request was read. */
   silent = 0;
   readonly limit: number;
 

@@ -104,8 +104,8 @@ export function requestId(sent: string | undefined): string {
 }
 
 /**
- * Parses a `traceparent` (W3C Trace Context, section 3.2). For later versions, uses only the fields of version
- * 00 (section 4.3).
+ * Parses a `traceparent` (W3C Trace Context, section 3.2). Uses only the fields of version 00, in later versions
+ * too (section 4.3).
  */
 export function traceOf(header: string | undefined) {
   const fields = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/.exec(header ?? '');

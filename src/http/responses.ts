@@ -6,7 +6,7 @@ import type { Request } from './request.ts';
 
 /** Converts results and problems to responses with headers. */
 
-/** Page that explains the error codes, relative to the server's URL (RFC 9457, section 3.1.1). */
+/** Beginning of each problem's type, relative to the server's URL (RFC 9457, section 3.1.1). The code follows it. */
 export const problemTypes = `${prefix}/docs#error-`;
 
 /** Prevents browsers from guessing another type than Content-Type. */

@@ -19,7 +19,7 @@ export interface Transport {
   readonly name: 'uws' | 'node';
   /** Version of µWebSockets.js, if it is in use. */
   readonly uws: string | undefined;
-  /** Why the preferred server or build is not used; undefined if it is used. */
+  /** Reason why the preferred server or build is not used; undefined if it is used. */
   readonly reason: string | undefined;
   /** Opens a listener. Rejects with an Error whose message is meant for the user. */
   open(options: ListenerOptions): Promise<Listening>;

@@ -101,7 +101,7 @@ function responseSchemas(): Record<string, z.ZodType> {
   return { ...Object.fromEntries(own), EmbeddingsRequest, ...shared };
 }
 
-/** Returns the components to which `from` refers directly or indirectly, and so omits those of disabled endpoints. */
+/** Returns the components to which `from` refers directly or indirectly. Omits those of disabled endpoints. */
 function reached<T>(kind: ComponentKind, components: Record<string, T>, from: unknown): Record<string, T> {
   const found = new Set<string>();
   const follow = (text: string): void => {

@@ -10,8 +10,8 @@ import { liveReasons } from '../scoring/motion.ts';
 interface Row {
   help: string;
   /**
-   * For each label, the list or a description of its values. If all values are listed, the series exist from
-   * startup, because Prometheus sees no increase in a series that begins with 1.
+   * Values of each label, as a list or a description. If all values are listed, the series exist from startup,
+   * because Prometheus sees no increase in a series that begins with 1.
    */
   labels?: Readonly<Record<string, readonly string[] | string>>;
   /** Upper bounds of a histogram. */

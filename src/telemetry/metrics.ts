@@ -17,7 +17,7 @@ export interface RequestRecord {
   /** Error code, or `client_left`; undefined for a successful response. */
   code: string | undefined;
   field: string | undefined;
-  /** Why an image was rejected, in more detail than the client gets. */
+  /** Reason for the rejection, in more detail than the client gets. */
   reason: string | undefined;
   request_bytes: number;
   duration_ms: number;

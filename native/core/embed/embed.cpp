@@ -14,7 +14,7 @@ namespace {
 // than this, embeddings begin to differ from those of the full image.
 constexpr float kPixelsPerChipPixel = 1.2f;
 
-// Minimum squared length. Shorter vectors become zero, before 1 / length can overflow a float.
+// Minimum squared length. Shorter vectors become zero, because 1 / length could overflow a float.
 constexpr double kMinSquare = 1e-70;
 
 void normalise(Embedding& vector) {

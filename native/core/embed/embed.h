@@ -24,7 +24,7 @@ class Embedder {
   Embedding embed(const cv::Mat& chip, bool mirror) const;
 
   // Returns the part of the image to decode for a face in `box`, at a scale at which the chip is as
-  // good as one from the full image. A scale above 1 means the full image's.
+  // good as one from the full image. A scale above 1 counts as 1.
   Part part_for(const Box& box) const;
 
   int chip_size() const { return spec_.size; }

@@ -32,7 +32,7 @@ class Cohort {
   float weight_ = 0;
 };
 
-// A linear function of the embedding: higher for a face that is more likely to have the property.
+// A linear function of the embedding: higher for faces that more likely have a property.
 class LinearScore {
  public:
   // Throws Error kInternalError with a readable message if the file does not have one byte per

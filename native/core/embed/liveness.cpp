@@ -12,7 +12,7 @@
 namespace facematch {
 namespace {
 
-// How the nets of a family expect their input, and which output is the class for live.
+// The input format of a family's nets, and the index of the output for live.
 struct Family {
   const char* name;
   Normalisation normalisation;
@@ -43,7 +43,8 @@ const Family& family_of(const std::string& name) {
   throw Error(ErrorCode::kInternalError, "unknown liveness family \"" + name + "\"");
 }
 
-// Returns the start of a crop along one axis: centred on `middle`, but shifted into 0..`last`.
+// Returns the start of a crop along one axis. The crop is centred on `middle`, but shifted into
+// 0..`last`.
 float crop_start(float middle, float length, float last) {
   return std::clamp(middle - length / 2, 0.0f, last - length);
 }

@@ -9,7 +9,7 @@ namespace {
 
 constexpr int kPoints = static_cast<int>(kHead.size());
 
-// Returns the least-squares solver for the camera. It is constant, because the head's points are.
+// Returns the least-squares solver for the camera. It is constant, like the head's points.
 cv::Matx<float, 4, kPoints> solve_for_camera() {
   cv::Matx<float, kPoints, 4> model;
   for (int row = 0; row < kPoints; ++row) {

@@ -83,7 +83,7 @@ class Finder {
   void searched(size_t quarters, float side) {
     if (!timed_out()) coverage_.searched(quarters, side);
   }
-  // Returns what all passes of this finder covered together.
+  // Returns the coverage of all passes of this finder.
   Coverage coverage() const {
     Coverage coverage = coverage_;
     coverage.timed_out = is_incomplete();

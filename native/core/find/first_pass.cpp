@@ -27,7 +27,7 @@ constexpr int kMaxSide = 1600;      // maximum longer side of the searched image
 constexpr float kMaxCoverage = 0.02f;
 
 // Searches the whole image. Many nets for small faces miss a face that fills the frame. A close
-// detector of the same family searches it too, because its scores and boxes are comparable.
+// detector of the same family also searches the image, because its scores and boxes are comparable.
 std::vector<Detection> detect_in_whole(Finder& finder, const View& whole, float min_score) {
   const Engine& engine = finder.engine();
   std::vector<Detection> found = finder.detect(engine.detector, whole, min_score);
@@ -60,10 +60,10 @@ std::vector<int> starts(int length, int side, int shared) {
   return out;
 }
 
-// Splits the view into overlapping parts that fill a frame each. A face of up to a fifth of the
+// Splits the view into overlapping parts that each fill a frame. A face of up to a fifth of the
 // frame's height is complete in one of them.
 std::vector<View> frames_of(const View& view, cv::Size frame) {
-  constexpr float kShared = 0.2f;  // of the frame's height, shared with the neighbouring frame
+  constexpr float kShared = 0.2f;  // overlap of neighbouring frames / height of a frame
   const cv::Size size(std::min(frame.width, view.bgr.cols), std::min(frame.height, view.bgr.rows));
   const int shared = static_cast<int>(kShared * static_cast<float>(frame.height));
   std::vector<View> out;
@@ -161,7 +161,7 @@ void find_in_whole(Finder& finder, std::vector<FoundFace>& faces, StageTimings& 
   const bool complete = fallback && is_large(image);
   const float min_det_score = finder.engine().pack.min_det_score;
   const float scale = scale_in_frame(finder, 0);
-  // Kept, because a later search may decode a finer copy.
+  // Keeps this copy, because a later search may decode a finer one.
   const View whole = image.whole();
   std::vector<Detection> confident;
   std::vector<Proposal> small, rotated;

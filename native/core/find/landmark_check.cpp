@@ -19,9 +19,9 @@ struct Range {
 // faces cut off by the image's edge, and every pose that the detector finds.
 constexpr Range kEyeDistance = {0.12f, 0.7f};
 constexpr Range kEyesToMouth = {0.15f, 0.7f};
-constexpr float kMaxShift = 0.25f;      // of the mouth's centre from that of the eyes, sideways
-constexpr float kMaxOffCentre = 0.35f;  // of the points' centre from that of the box
-constexpr Range kNose = {-0.1f, 1.1f};  // height of its tip between eyes (0) and mouth (1)
+constexpr float kMaxShift = 0.25f;      // sideways, between the centres of mouth and eyes
+constexpr float kMaxOffCentre = 0.35f;  // between the centres of points and box
+constexpr Range kNose = {-0.1f, 1.1f};  // height of the tip between eyes (0) and mouth (1)
 
 constexpr float kMaxTemplateError = 0.3f;  // see template_error()
 

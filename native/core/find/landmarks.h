@@ -19,8 +19,8 @@ class Landmarker {
   explicit Landmarker(const Pack& pack);
 
   // Predicts the landmarks on a crop rotated by `roll` (degrees clockwise). Predicts them again on
-  // an upright crop if `refine` is set, or if the face's roll is further than upright_degrees from
-  // `roll`.
+  // an upright crop if `refine` is set, or if the face's roll differs from `roll` by more than
+  // upright_degrees.
   Points68 find(const View& view, const Box& box, bool refine, float roll = 0) const;
 
   // Runs the net once on a crop of crop_size() pixels; `crop` is the transform from the image.

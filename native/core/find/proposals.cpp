@@ -10,8 +10,8 @@
 namespace facematch {
 namespace {
 
-// Minimum score. May be below a pack's min_det_score, because Finder::verify() checks each
-// proposal.
+// Minimum score of a proposal. It may be below a pack's min_det_score, because Finder::verify()
+// checks each proposal.
 constexpr float kProposalScore = 0.5f;
 constexpr size_t kMaxProposals = 2 * kMaxFaces;  // per pass, best first
 constexpr float kSameBox = 0.4f;                 // intersection over union

@@ -31,7 +31,7 @@ void mark_rotations_searched(Finder& finder, float side_in_frame);
 
 struct Proposal {
   Detection detection;
-  float roll;  // in the image, of a face that is upright in the view; degrees
+  float roll;  // degrees in the image, if the face is upright in the view
 };
 
 // Minimum score of a hint. With 0.05, scanned pages with small faces take twice the time, and one
@@ -50,17 +50,18 @@ void decode_parts_for(Finder& finder, const std::vector<Detection>& detections);
 // Returns true if one of the faces overlaps the box.
 bool is_known(const std::vector<FoundFace>& faces, const Box& box);
 
+enum class Hints { kIgnored, kEnlarged };
+
 // Returns the detections in the views that score at least kProposalScore and, with kEnlarged, the
 // hints that an enlarged crop confirms. They are sorted by score, without duplicates and known
 // faces. Hints are cropped from `pixels`, or from their own view if `pixels` is null.
-enum class Hints { kIgnored, kEnlarged };
 std::vector<Proposal> proposals_of(Finder& finder, const Detector& detector,
                                    const std::vector<View>& views, Hints hints,
                                    const std::vector<FoundFace>& known = {},
                                    const View* pixels = nullptr);
 
-// Verifies the proposals that are not known yet and appends the faces. A face with about the roll
-// of a known or verified face may have unstable landmarks.
+// Verifies the proposals that are not known yet and appends the faces. Accepts unstable landmarks
+// if a known or verified face has about the same roll.
 void verify_new(Finder& finder, const std::vector<Proposal>& proposals, FoundBy found_by,
                 std::vector<FoundFace>& faces);
 

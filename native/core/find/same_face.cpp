@@ -15,7 +15,7 @@ namespace {
 constexpr float kSameFace = 0.4f;
 // Landmarks of two people are further apart than this share of the smaller box (root mean square).
 constexpr float kCoincide = 0.25f;
-constexpr float kOverlap = 0.5f;  // of the smaller box
+constexpr float kOverlap = 0.5f;  // minimum overlap / area of the smaller box
 
 Point middle_of(const FoundFace& face) {
   Point sum;

@@ -26,8 +26,9 @@ RawImage decode_jpeg(std::span<const uint8_t> bytes, const ImageLimits& limits, 
                      const Budget& budget);
 
 // Decodes parts of a JPEG, given in pixels of the full image before it is rotated upright. Each
-// part has the same pixels as decode_jpeg() and may be a little larger. Reads the file once, up to
-// the last row that is needed. Throws Error kInternalError if a part is outside the image.
+// result has the same pixels as decode_jpeg() and may be a little larger than its part. Reads the
+// file once, up to the last row that is needed. Throws Error kInternalError if a part is outside
+// the image.
 std::vector<RawImage> decode_jpeg_parts(std::span<const uint8_t> bytes, int min_side,
                                         std::span<const cv::Rect> parts, const Budget& budget);
 RawImage decode_png(std::span<const uint8_t> bytes, const ImageLimits& limits,

@@ -61,7 +61,7 @@ void on_realize(j_common_ptr info) {
 constexpr std::array kHarmless = {JWRN_ADOBE_XFORM, JWRN_JFIF_MAJOR, JWRN_NOT_SEQUENTIAL};
 
 // Maximum number of extraneous bytes before a restart marker. Webcams are known to write up to
-// four. A wrong bit that shifts the following data leaves more.
+// four. A wrong bit that shifts the following data leaves more bytes.
 constexpr int kMaxPadding = 8;
 
 bool is_harmless(const jpeg_decompress_struct& info, int warning) {
@@ -309,8 +309,8 @@ bool JpegDecoder::skip_to(int row) {
   while (info_.output_scanline < end) {
     client_.budget_spent = client_.budget->spent();
     if (client_.budget_spent) return false;
-    // Each call but the last ends at the end of a row of blocks, because libjpeg-turbo 2.1 loses
-    // the rest of such a row.
+    // All calls except the last end with a complete row of blocks, because libjpeg-turbo 2.1 loses
+    // the rest of an incomplete one.
     const JDIMENSION whole = kRowsSkipped - info_.output_scanline % kRowsSkipped;
     jpeg_skip_scanlines(&info_, std::min(whole, end - info_.output_scanline));
   }

@@ -74,7 +74,7 @@ class JpegDecoder {
   // Reads the next `bgr.rows` rows. Call convert() afterwards.
   bool read_rows(cv::Mat& bgr);
 
-  // Throws the error of Budget::stop().
+  // Converts the pixels to sRGB if necessary. Throws the error of Budget::stop().
   void convert(cv::Mat& bgr) const {
     if (to_srgb_) to_srgb_->convert(bgr, *client_.budget);
   }

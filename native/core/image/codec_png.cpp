@@ -303,8 +303,8 @@ std::optional<ColourSpace> space_of_gamma(double gamma, std::span<const uint8_t>
 }
 
 // Returns the colour space of a PNG if it must be converted. The first of these chunks is used:
-// cICP, iCCP, sRGB, gAMA with cHRM (PNG specification, third edition, section 4.3). A damaged or
-// unknown chunk is skipped, as in Chromium.
+// cICP, iCCP, sRGB, gAMA with cHRM (PNG specification, third edition, section 4.3). A chunk
+// that is damaged or has unknown values is skipped, as in Chromium.
 std::optional<ColourSpace> read_colours(std::span<const uint8_t> bytes, const Budget& budget) {
   constexpr uint8_t kColour = 2;  // bit of the colour type
   std::span<const uint8_t> header, code_points, profile, srgb, gamma, chromaticities;
@@ -438,7 +438,7 @@ std::optional<RawImage> decode_image(std::span<const uint8_t> bytes, const Frame
   if (space) decoder.convert_from(*space);
   if (!decoder.start()) throw decoder.failure();
   raw.bgr = new_pixels(canvas, CV_8UC3);
-  // White, like transparency.
+  // The rest of the canvas is white, like transparency.
   if (size != canvas) raw.bgr.setTo(cv::Scalar::all(255));
   cv::Mat buffer = new_pixels({size.width, decoder.buffered_rows()}, decoder.buffer_type());
   if (!decoder.read_rows(buffer, raw.bgr(cv::Rect(at, size)))) {

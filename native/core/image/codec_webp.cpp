@@ -88,13 +88,13 @@ class RiffChunks {
   bool is_truncated_ = false;
 };
 
-// The parts of a file that are read. Follows RFC 9649, section 2.7, and where it leaves a choice,
-// libwebp's demuxer, which browsers use. The demuxer itself is not used, because for each
-// chunk it walks through a list of all earlier ones: a file of 10 MB with a million empty chunks
-// took an hour.
+// The parts of a file that are read, as in RFC 9649, section 2.7. Where it leaves a choice, they
+// are those of libwebp's demuxer, which browsers use. The demuxer itself is not used, because it
+// walks through a list of all earlier chunks for each chunk: a file of 10 MB with a million empty
+// chunks took an hour.
 struct Contents {
-  std::span<const uint8_t> frame;  // the first: chunks ALPH and VP8, or VP8L
-  cv::Point at;                    // of the frame, on the canvas
+  std::span<const uint8_t> frame;  // first frame: VP8L, VP8, or ALPH and VP8
+  cv::Point at;                    // top left of the frame on the canvas
   cv::Size canvas;                 // empty: as large as the frame
   bool is_animation = false;
   std::optional<int> orientation;
@@ -127,8 +127,8 @@ Contents read_extended(const RiffChunk& header, RiffChunks& chunks) {
   contents.is_animation = (flags & ANIMATION_FLAG) != 0;
   contents.canvas = {static_cast<int>(1 + little_endian(data, 4, 3)),
                      static_cast<int>(1 + little_endian(data, 7, 3))};
-  bool has_parameters = false;         // of the animation
-  const uint8_t* frame_end = nullptr;  // of the frame to which the next chunk belongs
+  bool has_parameters = false;         // true after an ANIM chunk
+  const uint8_t* frame_end = nullptr;  // end of the frame that the next chunk begins
   for (RiffChunk chunk; chunks.next(chunk);) {
     const auto name = chunk.name();
     const uint8_t* const end = std::exchange(frame_end, nullptr);

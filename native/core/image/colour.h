@@ -55,8 +55,8 @@ struct Colours {
   bool is_unsupported = false;  // a lookup table, or PQ or HLG, whose white is not the maximum
 };
 
-// Looks up code points of ITU-T H.273, as in the cICP chunk. Both members are unset if a code point
-// is unknown.
+// Looks up code points of ITU-T H.273, as in the cICP chunk. PQ and HLG are unsupported. Both
+// members are unset for other unknown code points.
 Colours h273_colours(int primaries, int transfer);
 
 // Reads an ICC profile (ICC.1:2022). Both members are unset for a damaged profile, or a profile for

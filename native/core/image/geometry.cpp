@@ -23,7 +23,7 @@ float Similarity::scale() const { return std::hypot(a, b); }
 float Similarity::degrees() const { return std::atan2(b, a) * 180.0f / static_cast<float>(CV_PI); }
 
 Similarity enlarged(float factor) {
-  const float middle = (factor - 1) / 2;  // of the pixels that one pixel becomes
+  const float middle = (factor - 1) / 2;  // centre of the pixels that one pixel becomes
   return {.a = factor, .b = 0, .tx = middle, .ty = middle};
 }
 

@@ -35,8 +35,8 @@ Similarity fit_similarity(std::span<const Point> from, std::span<const Point> to
 // Returns the root mean square distance of the points from their counterparts.
 float rms_distance(std::span<const Point> points, std::span<const Point> others);
 
-// Returns the transform from a square of `side` source pixels around `centre`, rotated by
-// `degrees`, to an upright square of `size` pixels.
+// Returns the transform from a square of `side` source pixels around `centre`, rotated
+// clockwise by `degrees`, to an upright square of `size` pixels.
 Similarity square_crop(Point centre, float side, float degrees, int size);
 
 struct Corners {

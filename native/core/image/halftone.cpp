@@ -54,7 +54,8 @@ constexpr int kMinToneDifference = 64;
 constexpr double kMaxBetween = 1.5;
 constexpr double kMinChanges = 0.5;
 
-// Share of the runs of one tone that are at most as long as a dot.
+// Share of the runs of one tone that are at most as long as a dot, and maximum length of a dot in
+// pixels.
 constexpr double kShareOfDots = 0.2;
 constexpr int kMaxDot = 8;
 

@@ -22,8 +22,8 @@ constexpr int kDotCheckSide = 480;
 // Pixels per dot that are enough to merge the dots.
 constexpr float kPixelsOfDot = 8;
 
-// Pixels of a copy per pixel of the crop above which a larger copy is useless, because warp() would
-// average its pixels.
+// Maximum useful number of pixels of a copy per pixel of the crop, because warp() averages the
+// pixels of a larger copy.
 constexpr float kAveraged = 2;
 
 // Margin of decoded parts: a box moves a little from pass to pass.

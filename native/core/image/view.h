@@ -27,7 +27,7 @@ struct View {
   // Returns the roll in the image of a face that is upright in the view, in degrees clockwise.
   float roll() const { return to_image.degrees(); }
 
-  // Warps the area of `transform`, from the image to the crop, into size x size pixels.
+  // Writes a crop of size x size pixels to `out`. `transform` maps the image to the crop.
   void crop(const Similarity& transform, int size, cv::Mat& out,
             Outside outside = Outside::kBlack) const {
     warp(bgr, to_image.then(transform), size, out, outside);
@@ -38,8 +38,8 @@ struct View {
 // the budget's time.
 View shrunk(const View& view, int max_side, const Budget& budget = {});
 
-// Returns the view with its sides divided by `times`. OpenCV does this about five times as fast as
-// shrinking by other factors. Drops columns and rows at the end that do not fill a pixel.
+// Returns the view with its sides divided by `times`. OpenCV shrinks by whole numbers about five
+// times as fast as by others. Drops columns and rows at the end that do not fill a pixel.
 View shrunk_by(const View& view, int times, const Budget& budget = {});
 
 // Returns the view rotated clockwise by multiples of 90 degrees.

@@ -29,8 +29,8 @@ OnnxRuntimeFacts onnx_runtime_facts();
 // Returns the environment of the process, which is never destroyed.
 const ort::EnvData* environment();
 
-// Runs code that calls ONNX Runtime; converts its exception to an Error kInternalError that begins
-// with `what`.
+// Runs code that calls ONNX Runtime. Converts ort::Failure to an Error kInternalError whose message
+// begins with `what`.
 template <typename Act>
 void as_errors(const std::string& what, Act act) {
   try {

@@ -113,7 +113,7 @@ class Session {
 
   std::vector<std::string> input_names() const;
   std::vector<std::string> output_names() const;
-  // Both return nothing for a value that is not a tensor.
+  // input_type() and output_type() return nothing for a value that is not a tensor.
   std::optional<DeclaredType> input_type(size_t index) const;
   std::optional<DeclaredType> output_type(size_t index) const;
 

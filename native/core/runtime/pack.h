@@ -16,7 +16,7 @@ enum class Channels { kRgb, kBgr, kGrey };
 // value = (pixel - mean) * scale
 struct Normalisation {
   Channels channels = Channels::kRgb;
-  std::array<float, 3> mean = {};  // of each plane, in the order of the planes
+  std::array<float, 3> mean = {};  // one per plane, in the order of the planes
   float scale = 1;
 };
 
@@ -36,7 +36,7 @@ struct DetectorSpec {
   std::vector<int> strides;                // pixels from cell to cell of each grid
   int anchors = 0;                         // per cell
   std::vector<std::vector<float>> priors;  // sides of the priors of a cell of each grid, pixels
-  std::array<float, 2> variances = {};     // of a prior's centre and of its sides
+  std::array<float, 2> variances = {};     // centre and sides of a prior
 };
 
 // A net of the family points68.
@@ -63,7 +63,7 @@ struct EmbedderSpec {
   int size = 0;  // side of the face chip, pixels
   int dimensions = 0;
   Normalisation normalisation;
-  std::array<Point, 5> template_points;  // in the chip, order of Landmarks::points()
+  std::array<Point, 5> template_points;  // pixels of the chip, in the order of points()
 };
 
 struct CohortSpec {

@@ -9,7 +9,7 @@
 
 namespace facematch {
 
-// How to treat an input's height and width if they are dynamic in the file.
+// Treatment of an input's height and width that are dynamic in the file.
 enum class Sides {
   kFixed,    // fixes them to the shape that the net is loaded with
   kDynamic,  // keeps them dynamic: they may differ from run to run

@@ -43,7 +43,8 @@ bool drop_first_segments(int descriptor) {
 
 }  // namespace
 
-// µWebSockets.js does not expose the descriptors of its sockets, so this searches for them.
+// µWebSockets.js does not expose the descriptors of its sockets, so this function searches for
+// them.
 bool drop_new_connections(uint16_t port) {
   const std::unique_ptr<DIR, int (*)(DIR*)> folder(opendir("/proc/self/fd"), closedir);
   if (folder == nullptr || port == 0) return false;

@@ -32,7 +32,7 @@ export const fail = bad('fail');
  */
 export type Checks = Readonly<Record<string, () => Finding[] | Promise<Finding[]>>>;
 
-/** Runs all checks and yields their findings in order, each as soon as it is known. Never throws. */
+/** Runs all checks at once, and yields their findings in order. Never throws. */
 export async function* examine(checks: Checks): AsyncGenerator<Finding> {
   const running = Object.entries(checks).map(async ([what, check]) => {
     try {

@@ -191,7 +191,7 @@ async function listening(
 
 const replyTimeout_ms = 2_000;
 
-/** Requests /readyz: the service responds with a problem of its own type, the admin listener with its stage. */
+/** Requests /readyz: the service responds with a problem of its own type, the admin listener with a status. */
 async function isFacematch(host: string, port: number, tls: boolean): Promise<boolean> {
   const { readinessStatuses } = await import('../../http/admin.ts');
   const { problemTypes } = await import('../../http/responses.ts');

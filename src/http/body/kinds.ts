@@ -8,7 +8,7 @@ import { Problem } from '../../errors.ts';
 import type { Services } from '../context.ts';
 import { boundaryOf, endsForm, parseMultipart } from './multipart.ts';
 
-/** How the body of an endpoint is limited and parsed. */
+/** Limits and parsers of the bodies of endpoints. */
 
 export interface Body<Sent> {
   /** Maximum size in bytes, declared or sent. */

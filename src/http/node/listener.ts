@@ -120,9 +120,9 @@ function serve(server: Server, { limits, handle, onFault }: ListenerOptions, unc
     }
   };
   server.on('request', handleRequest);
-  // For an unknown Expect header, Node would send its own response, without problem+json.
+  // Node would send its own response to an unknown Expect header, without problem+json.
   server.on('checkExpectation', handleRequest);
-  // For CONNECT, Node would close the connection without a response. Node has removed its own error listener.
+  // Node would close the connection of a CONNECT without a response, and has removed its own error listener.
   server.on('connect', ({ socket }) => {
     socket.on('error', () => {});
     closeSoon(

@@ -64,7 +64,7 @@ export class Packets {
   faultyHeaders(packet: Buffer, bytesParsed: number): string | undefined {
     if (!this.#isKnown) return undefined;
     const text = Buffer.concat([...this.#before, packet]).toString('latin1');
-    // The parser detects an empty Content-Length only at the end of the headers, which is therefore skipped.
+    // The parser detects an empty Content-Length only at the end of the headers, so this end is skipped.
     const before = text.lastIndexOf('\r\n\r\n', text.length - packet.length + bytesParsed - 5);
     return text.slice(before < 0 ? 0 : before + 4);
   }

@@ -86,7 +86,7 @@ export interface Uws {
   /** Makes listening fail if the port is in use. By default µWS shares the port with the other process. */
   LIBUS_LISTEN_EXCLUSIVE_PORT: number;
   version: string;
-  /** For each earlier candidate, one line that says why it could not be used. */
+  /** One line for each earlier candidate, with the reason why it could not be used. */
   failures: readonly string[];
 }
 

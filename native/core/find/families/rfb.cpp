@@ -13,7 +13,7 @@ namespace {
 
 struct Grid {
   int stride;
-  std::span<const float> sides;  // of the priors, pixels
+  std::span<const float> sides;  // sides of the priors, pixels
 };
 
 constexpr std::array kSmall = {10.0f, 16.0f, 24.0f};

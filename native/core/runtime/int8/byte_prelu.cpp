@@ -19,8 +19,8 @@ constexpr int kMinBits = 11;
 // Shift of a distance from x_zero. The distance has nine bits, including its sign.
 constexpr int kDistanceBits = 7;
 
-// Returns the upper half of a product, which every CPU computes in one vector instruction, so that
-// the whole loop stays within 16 bits.
+// Returns the upper half of a product. Every CPU has a vector instruction for it, so the whole loop
+// stays within 16 bits.
 inline int16_t high_product(int16_t a, int16_t b) {
   return static_cast<int16_t>((int32_t{a} * b) >> 16);
 }
