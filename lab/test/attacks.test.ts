@@ -79,7 +79,7 @@ describe('facematch eval --attacks', () => {
     ['pairs.tsv --attacks set', 2, '--attacks allows only --mode and --json'],
     ['--attacks nothing', 1, 'nothing must contain images in the folders live and attack'],
     ['--attacks set', 1, 'The pack default has no liveness model', 'default'],
-  ])('exits on %s with %i', async (line, code, message, its) => {
+  ])('rejects %s with exit code %i', async (line, code, message, its) => {
     expectFailure(await evaluate(line, its), code, message);
   });
 });

@@ -47,7 +47,7 @@ describe('the faces of a centre', () => {
     }
   });
 
-  test('omit the people that a held-out cohort omits, and number five or none', () => {
+  test('exclude omitted people, and are undefined for an omitted seed or with fewer than five people', () => {
     const found = nearest.subarray(0, candidates);
     const without = found[1]!;
     const members = membersOf(0, found, (face) => face === without)!;

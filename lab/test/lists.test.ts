@@ -81,7 +81,7 @@ describe('a set of labelled people', () => {
       expect(() => readPeople('staff', join(folder, 'none'))).toThrow('lists no image of');
     });
 
-    test('requires neither labels nor a person for each image', () => {
+    test('needs no labels, and no person for some images', () => {
       writeFileSync(join(folder, 'people.tsv'), 'image\tperson\na.jpg\t7\nb.jpg\t\n');
       const set = { set: 'staff', labels: ['staff'] };
       expect(read()).toEqual([

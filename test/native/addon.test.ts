@@ -58,7 +58,7 @@ describe('the addon', () => {
     }
   });
 
-  it('reads an image at the offset of its view, in shared memory as well', () => {
+  it('reads an image at the offset of its view, also in shared memory', () => {
     const shared = new Uint8Array(new SharedArrayBuffer(1001 + one.length + 99)).fill(0xff);
     shared.set(one, 1001);
     const known = addon.analyse(pack, one, analyseOptions);

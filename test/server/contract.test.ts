@@ -319,8 +319,8 @@ const responseValidator = new ResponseValidator(
   openApiDocument(readConfig({ FACEMATCH_ENDPOINTS: endpointIds.join(',') })),
 );
 
-/** Files by their name in the documented requests. */
 const frames: Buffer[] = await turnedFrames(posesOf(['left']).slice(0, 6));
+/** Files by their name in the documented requests. */
 const files: Readonly<Record<string, Buffer | undefined>> = {
   ...Object.fromEntries(frames.map((frame, i) => [`frame${i}.jpg`, frame])),
   'reference.jpg': await sitter()!.jpeg().toBuffer(),

@@ -58,7 +58,7 @@ describe('match/embeddings', () => {
     expect(headers.get('server-timing')).toMatch(/^queue;dur=.*, total;dur=/);
   });
 
-  test('corrects for the number searched, by default the number of candidates', async () => {
+  test('corrects the percentage for the number searched, by default the number of candidates', async () => {
     const percent = async (members: Json) => (await ask(members)).body.results[0].confidence_percent;
     const thousand = await percent({ searched: 1000 });
     expect(await percent({ searched: 10_000 })).toBeCloseTo(thousand - 10, 1);

@@ -105,7 +105,7 @@ describe('the metrics of a rejection', () => {
     ['reason="image",code="no_face_found"', both],
     ['reason="request",code="not_found"', () => server.send({ path: '/nowhere' })],
     ['reason="image",code="unsupported_image_format"', () => server.match({ image1: 'x', image2: 'y' })],
-  ])('count it with the labels %s', async (labels, ask) => {
+  ])('count the rejection with the labels %s', async (labels, ask) => {
     expect(await rises(ask, 'rejections_total')).toEqual({ [`rejections_total{${labels}}`]: 1 });
   });
 });

@@ -230,7 +230,7 @@ describe('a match/live request', () => {
     expect([status, body.errors]).toEqual([422, [{ field: 'frame', code: 'no_face_found', index: 3 }]]);
   });
 
-  test('costs a token for each image beyond the second, and does not use the challenge without enough tokens', async () => {
+  test('costs a token for each image beyond the second, and leaves the challenge unused if tokens are missing', async () => {
     const { challenge, steps } = (await getChallenge(keys.limited)).body;
     const frame = await framesOf(steps);
     expect(frame).toHaveLength(16);

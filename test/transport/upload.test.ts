@@ -14,7 +14,7 @@ import {
 } from '../server/support/client.ts';
 import { Home, TestServer, transport } from '../server/support/server.ts';
 
-/** Tests how bodies arrive, and bodies that arrive late or incompletely. */
+/** Tests bodies that arrive in pieces, late or incompletely. */
 
 const body = photoForm();
 const home = new Home();
@@ -183,7 +183,7 @@ test.each<[string, string]>([
   }
 });
 
-test('reads no request from a body before headers with an ambiguous length', async () => {
+test('reads no request from a body, even if headers with an ambiguous length follow', async () => {
   const fake = Buffer.from('\r\n\r\nGET /smuggled HTTP/1.1\r\nhost: x\r\nx: ');
   const first = server.lengthHeaders(fake.length, { 'x-api-key': 'wrong' });
   client.write(
@@ -207,7 +207,7 @@ describe('a slow sender', () => {
     await client.closed;
   });
 
-  test('gets upload_timeout if it sends slowly until the whole upload has taken too long', async () => {
+  test('gets upload_timeout if its whole upload takes too long, although it never pauses', async () => {
     client.write(server.lengthHeaders(body.length));
     let sent = 0;
     const drip = setInterval(() => client.write(body.subarray(sent, ++sent)), 100);

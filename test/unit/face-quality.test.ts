@@ -128,7 +128,7 @@ describe('qualityComponents', () => {
     [{ yaw: 90 }, { head_pose_yaw: 0 }],
     [{ roll: 45 }, { head_pose_roll: 50 }],
     [{ roll: 180 }, { head_pose_roll: 0 }],
-  ])('returns for %j the values %j', (given, expected) => {
+  ])('returns quality components for %j: %j', (given, expected) => {
     expect(componentsOf(given)).toMatchObject(expected);
   });
 });

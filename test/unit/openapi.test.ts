@@ -74,7 +74,7 @@ describe('the errors of an operation', () => {
     expect(new Set(withError(code))).toEqual(new Set(ids));
   });
 
-  test('have rate limit headers only if the rate limit is checked before', () => {
+  test('have rate limit headers only if the server checks the rate limit before', () => {
     const limited = operations.flatMap(({ operation: { responses } }) =>
       Object.entries(responses).flatMap(([status, { headers }]) => ('RateLimit' in headers ? [status] : [])),
     );

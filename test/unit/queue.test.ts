@@ -445,7 +445,7 @@ describe('fairness between keys', () => {
 
 const origin = { owner: 'key', request_id: 'r1' };
 
-test('reports harmful images with the request id even after the request was cancelled', async () => {
+test('reports the request id of images that exceed the deadline, and of images that fail after the request ended', async () => {
   const { submit, faults, breakDown } = held({ workers: 2, deadline_ms: 5, stuck_ms: 60_000 });
   const left = submit(['a'], origin);
   left.cancel(new Error('left'));

@@ -243,7 +243,7 @@ describe('Comparisons', () => {
     [{ image1_face_index: 1, image2_face_index: 0 }, '1,0'],
     [{ auto_pair_best: false }, '0,0'],
     [{ auto_pair_best: false, image2_face_index: 1 }, '0,1'],
-  ])('compares with %j the pairs %j', (choice, expected) => {
+  ])('compares the chosen pairs: %j, %j', (choice, expected) => {
     const found = compared(analysis([0, 90]), analysis([91, 92]), { ...automatic, ...choice });
     expect(indices(found).toSorted().join(' ')).toEqual(expected);
   });

@@ -65,7 +65,7 @@ describe('requireOldSystem', () => {
 describe('µWebSockets.js', () => {
   const systemOf = (node: string) => `linux-x64-${node.split('.')[0]}`;
 
-  test.each(releases)('needs on Node $node the glibc of the table: $uws', ({ node, uws }) => {
+  test.each(releases)('needs the glibc of the table on Node $node: $uws', ({ node, uws }) => {
     const own = uwsBuilds.filter(({ system }) => system === systemOf(node));
     const [least] = sorted(own.map(({ glibc }) => glibc));
     expect(least && sorted([least, minGlibc]).at(-1)).toBe(uws);

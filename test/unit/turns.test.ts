@@ -29,7 +29,7 @@ test('runs the steps of one turn without a pause', async () => {
   expect(await result).toBe('result');
 });
 
-test('runs one turn of all calculations in each iteration of the event loop', async () => {
+test('runs at most one turn of all calculations together in each iteration of the event loop', async () => {
   const all = Array.from({ length: 3 }, () => [] as number[]);
   const results = all.map((done) => inTurns(stepsOf(Array(4 * steps).fill(step_cost), done), always));
   const count = () => all.reduce((sum, done) => sum + done.length, 0);
