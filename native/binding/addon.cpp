@@ -89,7 +89,7 @@ Napi::Value AnalyseOne(const Napi::CallbackInfo& info) {
   });
 }
 
-// Returns one score per embedding. The embeddings, which a client sent back, are concatenated.
+// Returns one score per embedding. The embeddings are concatenated in one array.
 Napi::Value CohortScores(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
   const std::string directory = to_directory(info);

@@ -38,7 +38,7 @@ struct Error : std::exception {
   }
 };
 
-// Thrown when memory runs out, which is never the image's fault.
+// Returns the error for running out of memory, which is never the image's fault.
 inline Error out_of_memory() { return {ErrorCode::kInternalError, "out of memory"}; }
 
 // Thrown when another thread has cancelled the call.

@@ -243,8 +243,8 @@ export const minSecret_characters = 32;
 const maxSecrets = 8;
 
 /**
- * Returns the SHA-256 of each secret in a text with one per line; ignores empty lines and `#` comments. Returns
- * undefined if it has no secret, too many, or a secret that is too short.
+ * Returns the SHA-256 of each secret in a text with one secret per line. Ignores empty lines and `#` comments. Returns
+ * undefined if there is no secret, if there are too many, or if one is too short.
  */
 export function secretsOf(text: string): Buffer[] | undefined {
   const lines = text.split(/\r?\n/).map((line) => line.trim());

@@ -35,8 +35,8 @@ export class FileFollower {
 
   /**
    * Polls the file, because network mounts and replaced links send no file events. Reads a changed file when two
-   * polls see the same state, so that its writer has finished, or after `max_polls`. If reading fails, retries at
-   * growing intervals.
+   * polls in a row see the same state, because its writer has then finished, or after `max_polls` polls. If reading
+   * fails, retries at growing intervals.
    */
   async #follow(): Promise<void> {
     const { file, interval_ms, onFailure } = this.#options;

@@ -130,9 +130,9 @@ const iso = (at_ms: number): string => new Date(at_ms).toISOString();
 
 /**
  * Replaces the records of the key file with those that `edit` returns, and returns the result of `edit`. If the file
- * does not exist, `edit` gets []. The new content is written to `<file>.lock`, which only one writer can create, and
- * renamed to the file, or to the target of a symbolic link. Owner, group and mode are kept, so that a server of
- * another user can still read the file. Throws UnusableFile, and the errors of `edit` and of the file system.
+ * does not exist, `edit` gets []. The new content is written to `<file>.lock`, which only one writer can create. The
+ * lock file then replaces the file, or the target of a symbolic link. Owner, group and mode are kept, so that a server
+ * of another user can still read the file. Throws UnusableFile, and the errors of `edit` and of the file system.
  */
 export function editKeyFile<T extends { records: KeyRecord[] }>(
   file: string,

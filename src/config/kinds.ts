@@ -11,8 +11,8 @@ export interface Setting<T> {
   fallback: (config: Readonly<Record<string, unknown>>) => T;
   description: string;
   /**
-   * Returns the value without its secret; absent if values have no secret. If present, text that cannot be parsed is
-   * never shown, because it may contain the secret.
+   * Returns the value without its secret; absent if values have no secret. If it is defined, text that cannot be
+   * parsed is never shown, because it may contain the secret.
    */
   shown?(value: T): string;
 }

@@ -23,7 +23,7 @@ const jobFaults = {
 /** Settings and metrics of the queue count matches of two images. The queue counts images. */
 const images_in_match = 2;
 
-/** A cancelled call counts as stuck after the deadline, clamped to these limits. Most end within milliseconds. */
+/** A cancelled call counts as stuck after the deadline, clamped to these limits. Most calls end within milliseconds. */
 const stuck_ms = { min: 1000, max: 5000 };
 
 /** Estimated minimum time per megapixel. With this value, images above five megapixels are scheduled one by one. */
@@ -314,7 +314,7 @@ export class Engine<J extends Jobs> {
     const photos = imagesOf(jobs);
     const images = photos.map(noteOf);
     const error = reason === undefined ? undefined : String(reason);
-    // Logged here, because the log line of the request contains the error only if it precedes the response.
+    // Logged here, because the log line of the request contains only errors that precede the response.
     if (kind === 'overdue') this.#logger.warn({ request_id, images }, jobFaults[kind]);
     else this.#logger.error({ request_id, images, error }, jobFaults[kind]);
     if (kind !== 'stuck') return;

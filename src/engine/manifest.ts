@@ -129,7 +129,7 @@ const members = {
   human: z.strictObject({ ...linear, threshold: number }).optional(),
   /** Detects that nose and mouth are covered: the score is then above 0. */
   occlusion: z.strictObject(linear).optional(),
-  /** Runs only for requests with a liveness option. Without it, these requests are rejected. */
+  /** Runs only for requests with a liveness option. A pack without this member rejects them. */
   liveness: liveness.optional(),
   /** Centres for the normalisation of similarities, from `facematch calibrate`. Without it, the cosine is used. */
   cohort: z
@@ -139,7 +139,7 @@ const members = {
       licence: name,
       /** Rows of signed bytes. */
       centres: z.int().min(1).max(16_384),
-      /** A face's cohort score is `weight` times the mean of this number of its highest cosines with the centres. */
+      /** Number of the highest cosines with the centres. A face's cohort score is `weight` times their mean. */
       highest: z.int().min(1).max(16_384),
       /** See `highest`. */
       weight,

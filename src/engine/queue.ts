@@ -40,7 +40,7 @@ export interface JobFault<Job> {
 }
 
 interface QueueOptions<Job, Outcome> {
-  /** Number of workers. All are up at first. */
+  /** Number of workers. All workers are up at first. */
   workers: number;
   /** Maximum number of running calls and waiting images. If one place is free, a whole request is accepted. */
   capacity: number;

@@ -1,4 +1,4 @@
-/** Limits the responses that their clients have not read yet. */
+/** Limits the responses that clients have not read yet. */
 
 export interface UnreadResponse {
   /** Memory that only this response uses; 0 for a document, because all responses share it. */

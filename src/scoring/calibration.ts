@@ -30,7 +30,7 @@ export class Calibration {
   readonly #kneeSimilarity: number;
   readonly #floor: number;
   readonly #photos: readonly number[];
-  /** True if the pack has measured values for several photos of one person. */
+  /** True if the pack has its own values for several photos of one person. */
   readonly photosMeasured: boolean;
 
   /**

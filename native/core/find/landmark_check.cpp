@@ -19,8 +19,8 @@ struct Range {
 // faces cut off by the image's edge, and every pose that the detector finds.
 constexpr Range kEyeDistance = {0.12f, 0.7f};
 constexpr Range kEyesToMouth = {0.15f, 0.7f};
-constexpr float kMaxShift = 0.25f;      // sideways, between the centres of mouth and eyes
-constexpr float kMaxOffCentre = 0.35f;  // between the centres of points and box
+constexpr float kMaxShift = 0.25f;      // sideways distance of the centres of mouth and eyes
+constexpr float kMaxOffCentre = 0.35f;  // distance of the centres of points and box
 constexpr Range kNose = {-0.1f, 1.1f};  // height of the tip between eyes (0) and mouth (1)
 
 constexpr float kMaxTemplateError = 0.3f;  // see template_error()

@@ -23,8 +23,8 @@
 namespace facematch {
 namespace {
 
-// Rows between two checks of the budget. Walk also checks the budget for each piece of 8 KiB that
-// libpng reads, because libpng inflates the data after the last row too.
+// Number of rows between two checks of the budget. Walk also checks the budget for each piece of 8
+// KiB that libpng reads, because libpng inflates the data after the last row too.
 constexpr int kRowsBetweenChecks = 16;
 
 struct Source {

@@ -32,7 +32,7 @@ constexpr double kMinAcross = 0.2;
 // Minimum ratio of the power of the screen's own peak to that of its overtone.
 constexpr double kMinOwnPeak = 0.1;
 
-// Distance up to which neighbours belong to a peak because of leakage.
+// Distance, in waves per tile, up to which neighbours belong to a peak because of leakage.
 constexpr int kPeak = 2;
 constexpr int kPeakArea = (2 * kPeak + 1) * (2 * kPeak + 1);
 

@@ -229,8 +229,8 @@ export class UwsWire implements Wire {
 }
 
 /**
- * Closes the connection in a later turn. If it is closed between two chunks of one packet, µWS continues to read it,
- * and drops its cork buffer.
+ * Closes the connection in a later turn. If it is closed between two chunks of one packet, µWS continues to read the
+ * packet, and drops its cork buffer.
  */
 function closeSoon(res: HttpResponse): void {
   let open = true;

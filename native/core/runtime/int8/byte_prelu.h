@@ -13,7 +13,7 @@ struct OperatorDomain;
 }
 
 // y = saturate(floor(f * (x - x_zero) + 1/2) + y_zero), where f is `up` if x > x_zero, and
-// otherwise the channel's `down`. It uses only integers, so every CPU returns the same.
+// otherwise the channel's `down`. It uses only integers, so every CPU returns the same result.
 class BytePRelu {
  public:
   struct Constants {
@@ -41,7 +41,7 @@ class BytePRelu {
 };
 
 // Returns the domain "facematch" with the operator BytePRelu: inputs x, x_zero, up, down, y_zero;
-// output y. All inputs but x are constants of the net. The domain lives as long as the process.
+// output y. All inputs except x are constants of the net. The domain lives as long as the process.
 ort::OperatorDomain* own_operators();
 
 }  // namespace facematch
