@@ -19,7 +19,7 @@ folder=$(mktemp -d) || exit 2
 trap 'rm -rf "$folder"' EXIT
 body=$folder/body
 
-# Prints the first member of this name, which belongs to the response itself. To read more, use jq.
+# Prints the first member with this name, which is at the top level. To read more, use jq.
 member() {
   grep -oE "\"$1\":(\"([^\"\\]|\\\\.)*\"|[^,}]*)" "$body" | head -n 1 | sed -E 's/^"[^"]*"://; s/^"//; s/"$//'
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Enrols and identifies people with a database. Uses the client for Node: if you copy the example, also copy that file.
+// Enrols and identifies people with a database. If you copy it, also copy dist/client/facematch.mjs, and change its import.
 //   FACEMATCH_KEY=… [DATABASE_URL=postgresql://…] node people.mjs enrol FOLDER
 // Stores the faces of a folder's images: FOLDER/PERSON.jpg, or FOLDER/PERSON/any.jpg if a person has several images.
 // Exits with code 1 if an image was rejected.

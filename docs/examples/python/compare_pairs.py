@@ -3,8 +3,8 @@
 
     FACEMATCH_KEY=... python3 compare_pairs.py pairs.csv > results.csv
 
-pairs.csv has the columns image1 and image2. Requires Python 3.9, and facematch.py of docs/clients next to this file or
-in PYTHONPATH. The client retries if the server is busy. The exit code is 1 if a pair could not be compared.
+pairs.csv has the columns image1 and image2. Requires Python 3.9, and docs/clients/facematch.py next to this file or in
+a folder of PYTHONPATH. The client retries if the server is busy. The exit code is 1 if a pair could not be compared.
 """
 
 import csv
