@@ -41,7 +41,7 @@ export class FoldCounts {
   }
 }
 
-/** PersonCounts has bins that are this many times as wide, because the design effect changes slowly. */
+/** Bins of PersonCounts are this many times as wide as binWidth, because the design effect changes slowly. */
 const coarse = 100;
 const coarseBins = bins / coarse;
 

@@ -16,7 +16,7 @@ const min_correct_share = 0.75;
 
 const loader = fileURLToPath(new URL('loader.mjs', import.meta.url));
 
-/** Starts a load generator in a child process: load(job) resolves to a window. */
+/** Starts a load generator in a child process, and returns { load(job), stop() }. `load` resolves to a window. */
 function startLoader(cores) {
   const [command, ...args] = [...(cores ? ['taskset', '-c', cores] : []), process.execPath, loader];
   const child = spawn(command, args, { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });

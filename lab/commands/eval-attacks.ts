@@ -67,7 +67,7 @@ const sourcesText = ({ images, non_responses, sources }: ReturnType<typeof figur
 /**
  * Returns the images in live/PERSON and attack/TYPE/INSTRUMENT. `type` is undefined for a live person. `source` is
  * the person or the instrument; an image outside such a folder is its own source. Throws an Error whose message is
- * meant for the user if live or attack has no images, or both are missing.
+ * meant for the user if one of the folders live and attack exists without images, or both are missing.
  */
 function readPresentations(folder: string) {
   const below = (name: string): string[] =>

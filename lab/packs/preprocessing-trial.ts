@@ -170,8 +170,8 @@ const sum = (values: readonly number[]) => values.reduce((all, value) => all + v
 
 /**
  * Compares the separation of the same mated pairs under two input scalings by a paired t-test. Ignores a gain of
- * less than 1 %: a mean of 127 instead of 127.5 changes that much. With the default embedder, a wrong channel order
- * costs 7 to 8 % of the separation.
+ * less than 1 %, because a mean of 127 instead of 127.5 makes such a difference. With the default embedder, a wrong
+ * channel order costs 7 to 8 % of the separation.
  */
 export function isBetter(best: readonly number[], current: readonly number[]): boolean {
   const { mean, sd } = momentsOf(best.map((height, pair) => height - current[pair]!));

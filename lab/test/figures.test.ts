@@ -89,7 +89,7 @@ describe('thresholds', () => {
 
   test('report FMR and FNMR at a target FMR, with intervals', () => {
     const [hundredth, ...rarer] = ratePoints(pairs, calibration);
-    // Two of 200 non-mated pairs may match. The threshold is the lowest accepted mated score, so only 0.399 does.
+    // Two of 200 non-mated pairs may match. The threshold is the lowest accepted mated score, so only 0.399 matches.
     expect(hundredth).toEqual({
       target_fmr: 0.01,
       threshold: 0.398,

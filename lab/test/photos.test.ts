@@ -16,7 +16,7 @@ const noise = (size: number) =>
   );
 const sum = (a: Float32Array, b: Float32Array) => a.map((value, i) => value + b[i]!);
 
-/** Makes people whose photos are the person plus noise. `counts`: the number of photos of each person. */
+/** Makes people whose photos differ by noise. `counts` has the number of photos of each person. */
 function people(counts: readonly number[], labels = ['set']) {
   return counts.flatMap((count, number) => {
     // People differ in fewer dimensions than photos.
