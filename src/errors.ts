@@ -73,7 +73,7 @@ export const errorTable = {
   missing_field: {
     status: 400,
     title: 'A required field is missing or empty',
-    detail: 'Send both image1 and image2, each with the bytes of an image.',
+    detail: 'Send the field named in "field"; an image must not be empty.',
     requests: 'images',
     members: ['field'],
   },

@@ -54,8 +54,8 @@ export function registerEval(program: Command): void {
     .option('--json', 'print the figures as JSON')
     .action(runEval);
   addHelp(evaluate, {
-    notes: `Lists may be UTF-8, UTF-16 or Latin-1, and paths may have backslashes. If images cannot be read, the command names at most ten of them,
-excludes their pairs, and exits with code 1.
+    notes: `Lists may be UTF-8, UTF-16 or Latin-1, and paths may have backslashes. If images cannot be read, the command excludes their pairs, names
+at most ten of the images, and exits with code 1.
 Figures are biased if the pack's cohort contains the measured people; --held-out-cohort avoids that. With this
 option, the first folder of an image's path is the name of the person.
 docs/measure.md explains people.tsv and the rates, and docs/presentation-attacks.md those of --attacks.`,

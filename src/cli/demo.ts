@@ -20,7 +20,7 @@ export function registerDemo(program: Command): void {
   const command = program
     .command('demo')
     .description('start a temporary server, compare two photos, print the result, stop the server')
-    .argument('[image1]', 'a JPEG, PNG or WebP file; default: two sample photos')
+    .argument('[image1]', 'a JPEG, PNG or WebP file; without files, two sample photos are compared')
     .argument('[image2]', 'the photo to compare image1 with')
     .option('--open', 'keep the server running and open its demo page in a browser')
     .option('--json', 'print the response as JSON')

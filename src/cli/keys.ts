@@ -88,7 +88,7 @@ function registerScopes(keys: Command): void {
   const command = keys
     .command('scopes')
     .description('add scopes to a key or remove them')
-    .argument('<key>', 'name of the key, or the 12 characters after fm_ that keys list shows')
+    .argument('<key>', 'name of the key, or its id (the 12 characters after fm_)')
     .option('--add <list>', 'scopes to add, separated by commas', parseScopes)
     .option('--remove <list>', 'scopes to remove, separated by commas', parseScopes)
     .option('--json', 'print the changed key as JSON')
@@ -119,7 +119,7 @@ function registerRevoke(keys: Command): void {
   const command = keys
     .command('revoke')
     .description('revoke a key')
-    .argument('<key>', 'name of the key, or the 12 characters after fm_ that keys list shows')
+    .argument('<key>', 'name of the key, or its id (the 12 characters after fm_)')
     .option('--json', 'print the revoked key as JSON')
     .addOption(fileOption())
     .action(async (id: string, { json }: { json?: true }) => {
@@ -136,7 +136,7 @@ function registerRotate(keys: Command): void {
   const command = keys
     .command('rotate')
     .description('create a key with the settings of an old one and revoke the old one')
-    .argument('<key>', 'name of the old key, or the 12 characters after fm_')
+    .argument('<key>', 'name of the old key, or its id (the 12 characters after fm_)')
     .option('--grace <duration>', 'how long the old key stays valid (1h, 7d)', parseDuration, 0)
     .option('--json', 'print the new key and its settings as JSON, and the old key as "retired"')
     .addOption(fileOption())

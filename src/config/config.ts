@@ -40,10 +40,7 @@ const MiB = 1024 * 1024;
 const day_ms = 86_400_000;
 
 export const settings = {
-  config: text(
-    '',
-    'JSON file with settings, named as in this table. Environment variables take precedence. Cannot be set in the file itself',
-  ),
+  config: text('', 'JSON file with settings, named as in this table. Cannot be set in the file itself'),
 
   host: address('127.0.0.1', 'Address that the service listens on; 0.0.0.0 or :: for all interfaces'),
   port: integer(0, 65_535, 8080, 'Port of the service; 0 picks a free port'),
@@ -105,7 +102,7 @@ export const settings = {
     0,
     100_000,
     0,
-    'Maximum number of images whose faces and embeddings are cached in memory, never on disk. A key uses only its own entries; the least recently used are evicted first. 0 disables the cache',
+    'Maximum number of images whose faces and embeddings are cached in memory, never on disk. A key uses only its own entries; the least recently used are evicted. 0 disables the cache',
   ),
   deadline_ms: integer(
     1,
@@ -150,9 +147,19 @@ export const settings = {
     (config) => Math.max(256 * MiB, config.max_body_bytes as number),
     'Maximum memory for the bodies of in-flight requests, in bytes; one key may use at most half, or one maximum body if that is larger. Further requests get 503',
   ),
-  max_parts: integer(2, 1000, 16, 'Maximum number of form parts, not counting repeats of a field'),
-  max_part_header_bytes: integer(64, 65_536, 8192, 'Maximum size of the headers of one part, in bytes'),
-  max_field_bytes: integer(1, 65_536, 1024, 'Maximum size of a text field in bytes'),
+  max_parts: integer(
+    2,
+    1000,
+    16,
+    'Maximum number of form parts, not counting repeats of a field. More parts get 400',
+  ),
+  max_part_header_bytes: integer(
+    64,
+    65_536,
+    8192,
+    'Maximum size of the headers of one part, in bytes. Larger headers get 400',
+  ),
+  max_field_bytes: integer(1, 65_536, 1024, 'Maximum size of a text field in bytes. Larger fields get 400'),
   max_pixels: integer(
     256,
     500_000_000,
@@ -201,7 +208,7 @@ export const settings = {
     1,
     day_ms,
     250,
-    'CPU time in ms that one rate limit token covers. A request that uses more takes further tokens when it ends',
+    'CPU time in ms that one rate limit token covers. A request that uses more than its tokens cover takes further tokens when it ends',
   ),
   auth_failures_per_minute: integer(
     1,

@@ -9,7 +9,7 @@ import type { Warning } from './warnings.ts';
 
 /** Checks whether the photos of one side agree with each other. */
 
-/** Returns the `confidence_percent` of each photo with the mean of the others. */
+/** Returns the `confidence_percent` of each photo compared with the mean of the others. */
 export function agreementPercents(agreements: readonly number[], calibration: Calibration): number[] {
   const shift = calibration.shift(1, Math.max(1, agreements.length - 1));
   return agreements.map((agreement) => round(calibration.assess(agreement - shift, 1).confidence_percent, 1));
@@ -18,7 +18,9 @@ export function agreementPercents(agreements: readonly number[], calibration: Ca
 const Disagreement = z.object({
   field: text('Name of the form field; with embeddings, a JSON pointer to the list (RFC 6901)'),
   index: count.describe('Zero-based index of the photo or embedding within its field'),
-  agreement_percent: percent.describe('`confidence_percent` with the mean of the others on its side'),
+  agreement_percent: percent.describe(
+    '`confidence_percent` compared with the mean of the others on its side',
+  ),
   face_index: count
     .describe('Index of a face that agrees better than the compared face, which is the largest')
     .exactOptional(),

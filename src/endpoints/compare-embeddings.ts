@@ -70,7 +70,7 @@ export const EmbeddingsRequest = z.object(
     min_agreement_percent: number(min_agreement_percent.min, min_agreement_percent.max, 'a number')
       .default(min_agreement_percent.default)
       .describe(
-        'If a person has several embeddings: minimum `confidence_percent` of each with the mean of the others. Persons below it are not compared. 0 accepts all',
+        'If a person has several embeddings: minimum `confidence_percent` of each compared with the mean of the others. A candidate below it is not compared; if the probe is below it, the request is rejected (422 `photos_disagree`). 0 accepts all',
       ),
     searched: number(1, 1e12, 'a whole number')
       .optional()

@@ -53,11 +53,11 @@ export const verdict = {
   ),
   similarity: cosine.describe('Cosine similarity of the two embeddings; not comparable between model packs'),
   false_match_rate: share.describe(
-    'Rate at which pairs of different people score at least this high, corrected for `pairs_compared`. ' +
+    'Rate at which pairs of different people score at least this high, corrected for `pairs_compared` or, with embeddings, `searched`. ' +
       'Never below the floor of the pack (see GET models); 1 if the pack is not calibrated',
   ),
   extrapolated: flag(
-    'True if the score is beyond the measured range: `false_match_rate` is then an upper bound (the floor times the number of pairs), ' +
+    'True if the score is beyond the measured range: `false_match_rate` is then an upper bound (the floor, corrected in the same way), ' +
       'and `confidence_percent` is extrapolated. Always true if the pack is not calibrated',
   ),
 };

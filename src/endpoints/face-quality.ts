@@ -91,7 +91,7 @@ const limits = [
   },
   {
     reason: 'distorted',
-    words: 'distorted (squeezed or stretched)',
+    words: 'squeezed or stretched',
     member: 'stretch_ratio',
     // Unreliable at larger angles, where the face gets the warning `turned`.
     measured: ({ pose, quality }) => (Math.abs(pose.yaw) > maxYaw ? 1 : quality.stretch_ratio),

@@ -15,7 +15,7 @@ import { requestWarnings } from './warnings.ts';
 
 const agreement_percents = optional(
   z.array(percent).min(2).max(maxEmbeddings),
-  'If several embeddings were sent: `confidence_percent` of each with the mean of the others',
+  'If several embeddings were sent: `confidence_percent` of each compared with the mean of the others',
 );
 
 export const ComparedCandidate = object('A candidate that was compared.', {

@@ -48,10 +48,10 @@ const LiveStep = object('A step of the challenge.', {
   passed: flag('True if the frames show the step in the required order'),
   frame: count.nullable().describe('Index of the frame that shows the step best; null if no frame shows it'),
   yaw_change: degrees(
-    "Change of the yaw from the first frames to `frame`, 0 without it; positive to the person's own left",
+    "Change of the yaw from the first frames to `frame`; positive to the person's own left; 0 if `frame` is null",
   ),
   pitch_change: degrees(
-    'Change of the pitch from the first frames to `frame`, 0 without it; positive upwards',
+    'Change of the pitch from the first frames to `frame`; positive upwards; 0 if `frame` is null',
   ),
 });
 
@@ -62,7 +62,7 @@ export const LiveFrame = PersonPhoto.extend({
   agreement_percent: percent
     .nullable()
     .describe(
-      'Minimum `confidence_percent` of the frame with each other frame with `looks_straight`; null if there is none',
+      'Lowest `confidence_percent` of the frame compared with each other frame that has `looks_straight`; null if there is none',
     ),
   looks_straight: flag(
     'True if the person looks into the camera; these frames are compared with the reference photos',
@@ -77,7 +77,7 @@ const Live = object(
     request_id,
     verified: flag('True if `match` and `live` are true'),
     ...decision,
-    live: flag('True if the frames show the steps of the challenge in continuous movement of one person'),
+    live: flag('True if the frames show the steps of the challenge as one continuous movement of one person'),
     steps: z.array(LiveStep).min(1).max(4).describe('In the order of the challenge'),
     live_reasons: z
       .array(word(reasons, 'Reason why the frames are not live.'))

@@ -24,7 +24,7 @@ export const PersonPhoto = Image.extend({
   agreement_percent: percent
     .nullable()
     .describe(
-      '`confidence_percent` of the photo with the mean of the other photos on its side; null for a single photo',
+      '`confidence_percent` of the photo compared with the mean of the others on its side; null for a single photo',
     ),
 }).describe('A photo of one side and its faces; the largest face is compared.');
 

@@ -78,7 +78,7 @@ const Models = object('The model pack that is loaded.', {
     threshold: z.number().describe('Threshold: faces with a lower `human_score` are dropped'),
     fitted_on: text('Images that the check was fitted on'),
   }).exactOptional(),
-  liveness: object('Single-image liveness hint; absent if the pack has none', {
+  liveness: object('Liveness models; absent if the pack has none', {
     live_threshold: share.describe('Default of the form field `live_threshold`'),
   }).exactOptional(),
   calibration: object(

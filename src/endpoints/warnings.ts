@@ -12,9 +12,9 @@ import { count, object, positive, text, word } from './schema.ts';
 
 /** Description of each reason, with the response member and its limit. */
 export const qualityReasons = Object.fromEntries(
-  qualityLimits.map(({ reason, words, member, min, max }) => {
+  qualityLimits.map(({ reason, words, member, min, max, unit = '' }) => {
     const limit = min !== undefined ? `below ${min}` : `${member === 'yaw' ? 'beyond' : 'above'} ${max}`;
-    return [reason, `${words} (${member} ${limit})`];
+    return [reason, `${words} (${member} ${limit}${unit})`];
   }),
 ) as Record<QualityReason, string>;
 
@@ -23,8 +23,8 @@ export const warningCodes = {
   query_parameter_ignored: 'A request field was sent as a query parameter and ignored; send it in the body',
   threshold_below_one:
     '`threshold_percent` is between 0 and 1; it may be a fraction (0.7) instead of a percentage (70)',
-  search_timed_out: 'The search for faces reached its time limit and was stopped; there may be more faces',
-  faces_omitted: `The list of faces is incomplete: there are more than ${maxFaces}, or the time limit was reached`,
+  search_timed_out: 'The search for faces reached its limit and was stopped; there may be more faces',
+  faces_omitted: `The list of faces is incomplete: there are more than ${maxFaces}, or the search was stopped`,
   not_the_largest_face:
     'The compared face is not the largest of its image and was not selected by index. In match_person and match_live, ' +
     'which compare the largest face of each photo, another face agrees better with the other photos',
@@ -58,7 +58,7 @@ export const Warning = object(
       )
       .exactOptional(),
     faces_omitted: positive
-      .describe('With `faces_omitted` only: number of omitted faces; absent if the time limit was reached')
+      .describe('With `faces_omitted` only: number of omitted faces; absent if the search was stopped')
       .exactOptional(),
     reason: word(qualityReasons, 'With `low_quality_face` only: the reason.').exactOptional(),
     detail: text('Explanation: the cause and how to fix it'),

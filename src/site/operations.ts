@@ -152,7 +152,7 @@ function formBody({ fields }: ImageEndpoint): RequestBody {
       'Empty fields, and null in JSON, select the default. ' +
       'Alternatively, send JSON with the same members. Images are then base64 (RFC 4648, section 4, with or without padding, or as a data: URL), ' +
       'and numbers and booleans are JSON values, or strings as in a form. Limits apply to the decoded bytes of an image. ' +
-      'Unknown fields and query parameters are ignored and reported in `warnings`.',
+      'Unknown fields, and fields in the query string, are ignored and reported in `warnings`.',
     required: true,
     content: {
       'multipart/form-data': {

@@ -120,7 +120,7 @@ export const gauges = {
     '1 while the changed key file cannot be loaded, so that its changes, such as revocations, have no effect',
   tls_certificate_not_after_seconds:
     'Expiry of the certificate in use, in seconds since 1970; absent without a certificate',
-  ready: '1 while requests are served, 0 during startup and shutdown',
+  ready: '1 between startup and shutdown, otherwise 0',
   event_loop_active_seconds_total: 'Busy time of the main thread; its rate is the utilisation of one core',
   log_lines_dropped_total: 'Log lines dropped because standard error was not read fast enough',
   audit_lines_dropped_total:
