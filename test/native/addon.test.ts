@@ -104,7 +104,7 @@ describe('the addon', () => {
     expect(() => addon.copyBytes(new Uint8Array(3), 0, new Uint8Array(4))).toThrow('do not fit');
   });
 
-  it('keeps bytes written to memory in huge pages, and zeroes all of it when discarded', () => {
+  it('keeps what is written to memory in huge pages, and zeroes the memory when it is discarded', () => {
     const length = 9 * 1024 * 1024;
     const memory = new Uint8Array(new SharedArrayBuffer(length));
     addon.useHugePages(memory.subarray(1000));

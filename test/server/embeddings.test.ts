@@ -183,7 +183,7 @@ test('rejects a body that is too large, with and without Content-Length', async 
   expect(chunked).toMatchObject({ status: 413, body });
 });
 
-test('rejects another media type, or none', async () => {
+test('rejects a request with another media type or without one', async () => {
   for (const type of ['text/plain', 'application/jsonp', 'multipart/form-data; boundary=x']) {
     expectProblem(await post('{}', type), 'unsupported_media_type');
   }

@@ -151,14 +151,14 @@ test('reports a flat print that is turned as not live', async () => {
   expect(body.live_reasons).toContain('step_missing');
 });
 
-describe('a rejected challenge', () => {
+describe('a challenge', () => {
   const reasonFor = async (challenge: string, key = keys.one, to = server) => {
     const frame = await framesOf(['left', 'up']);
     const { status, body } = await response({ challenge, frame, image2: reference }, key, to);
     return [status, body.code, body.reason];
   };
 
-  test('is forged, too long, or sent with another key', async () => {
+  test('is rejected if it is forged, too long, or sent with another key', async () => {
     const { challenge } = (await getChallenge()).body;
     const forged = challenge.replace(/^./, (letter: string) => (letter === 'A' ? 'B' : 'A'));
     for (const text of [forged, 'x', 'A'.repeat(513), challenge + challenge])
@@ -168,7 +168,7 @@ describe('a rejected challenge', () => {
     expect(await reasonFor(challenge)).toEqual([200, undefined, undefined]);
   });
 
-  test('has expired', async () => {
+  test('is rejected after it has expired', async () => {
     const own = new Home();
     const key = own.key({ scopes });
     const file = join(newFolder(), 'clock.mjs');

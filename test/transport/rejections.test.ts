@@ -41,7 +41,7 @@ const env = {
 };
 const server = await TestServer.forFile({ env }, home);
 
-describe('the order of checks', () => {
+describe('the server', () => {
   // Each row fails at its step and at all later steps. The response reports the first failure, before the body is sent.
   const wrong = { 'content-type': 'text/plain', 'content-length': String(maxBody + 1) };
   const keyless = { ...wrong, 'x-api-key': undefined };
@@ -61,7 +61,7 @@ describe('the order of checks', () => {
     expectProblem(await server.sendRaw(server.requestHeaders(headers, line)), code);
   });
 
-  test('checks the form before images, images before faces', async () => {
+  test('checks the form before the images, and the images before faces', async () => {
     const broken = { image1: await blank(64, 64, 'png'), image2: Buffer.from('%PDF-1.7\n') };
     expectProblem(await server.match({ ...broken, threshold_percent: 'x' }), 'invalid_field');
     expectProblem(await server.match(broken), 'unsupported_image_format', { field: 'image2' });

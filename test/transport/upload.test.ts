@@ -261,7 +261,7 @@ describe('a client that disconnects', () => {
   });
 });
 
-describe('an early response', () => {
+describe('the server after an early response', () => {
   test('discards a body of up to twice the limit, and then closes the connection', async () => {
     client.write(server.chunkedHeaders({ 'content-type': 'text/plain' }));
     expect((await client.response()).headers.get('connection')).toBe('close');

@@ -273,7 +273,7 @@ test.each<[name: string, files: Record<string, string>, cpus: number]>([
   expect(cgroupQuota((file) => files[file])).toBe(cpus);
 });
 
-test('returns a CPU limit of at least one and at most the CPUs of this machine', () => {
+test('returns a CPU limit from one to the number of CPUs of this machine', () => {
   expect(cpuLimit()).toBeGreaterThanOrEqual(1);
   expect(cpuLimit()).toBeLessThanOrEqual(availableParallelism());
 });

@@ -221,9 +221,10 @@ describe('writing the key file', () => {
     }
   });
 
-  test.each([0o600, 0o640, 0o400, 0o440, 0o740])(
-    'keeps owner and group, and of mode %o the bits in 640',
-    (mode) => {
+  test.each(['600', '640', '400', '440', '740'])(
+    'keeps the owner, the group, and the bits of mode %s that are in 640',
+    (octal) => {
+      const mode = Number.parseInt(octal, 8);
       write({ version: 1, keys: [] }, mode);
       // Only root may change the owner of a file.
       const isRoot = process.getuid?.() === 0;
@@ -275,8 +276,8 @@ describe('writing the key file', () => {
 });
 
 describe('reading the key file', () => {
-  test.each([0o604, 0o602, 0o601, 0o620, 0o610])('fails with mode %o', (mode) => {
-    write({ version: 1, keys: [good] }, mode);
+  test.each(['604', '602', '601', '620', '610'])('fails if the file has mode %s', (octal) => {
+    write({ version: 1, keys: [good] }, Number.parseInt(octal, 8));
     const error = errorOf(() => readKeyFile(file));
     expect(error.reason).toBe('is accessible to other users');
     expect(error.message).toContain(`chmod 600 ${file}`);

@@ -68,9 +68,12 @@ describe('rangeNote', () => {
     [1e-6, true, 'beyond the measured range'],
     [1e-6, false, ''],
     [1, true, ''],
-  ])('returns for a rate of %d (extrapolated: %j) the note "%s"', (false_match_rate, extrapolated, note) => {
-    expect(rangeNote({ false_match_rate, extrapolated })).toBe(note);
-  });
+  ])(
+    'describes a rate of %d (extrapolated: %j) with the note "%s"',
+    (false_match_rate, extrapolated, note) => {
+      expect(rangeNote({ false_match_rate, extrapolated })).toBe(note);
+    },
+  );
 });
 
 const photo = (name: string, filename: string) => ({ name, file: new File([], filename) });
