@@ -81,7 +81,7 @@ export function livenessFinding(
 }
 
 export function preprocessingWarning(better: Preprocessing): Finding {
-  const value = `with the preprocessing of ${better} the embedder separates the people of the two photos much better; this is an estimate from nine pairs`;
+  const value = `with the preprocessing of ${better}, the embedder separates the people of the two photos much better; this is an estimate from nine pairs`;
   return warning(
     'preprocessing',
     value,

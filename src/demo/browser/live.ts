@@ -241,7 +241,7 @@ export function titleOf({ verified, live, match, confidence_percent }: LiveRespo
   if (verified) return `Verified: live, and a match (${confidence_percent} %)`;
   if (live) return `Not verified: live, but no match (${confidence_percent} %)`;
   return match
-    ? 'Not verified: the movement is not that of a live head'
+    ? `Not verified: a match (${confidence_percent} %), but not live`
     : 'Not verified: neither live nor a match';
 }
 
