@@ -123,8 +123,8 @@ export const image = {
   ),
   searched_rotations: optional(
     z.array(z.literal([0, 90, 180, 270])),
-    'Face rotations that were searched, in degrees clockwise; 0 is upright. Absent if all four were searched. This is the case for an image without an upright face. ' +
-      'Before a "no match", all four are also searched wherever the detector had a weak response',
+    'Face rotations that were searched, in degrees clockwise; 0 is upright. Absent if all four were searched, as in an image without an upright face, ' +
+      'and after the search before a "no match"',
   ),
 };
 export const facesOf = <Shape extends z.ZodType>(face: Shape) =>
