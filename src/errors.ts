@@ -156,7 +156,7 @@ export const errorTable = {
   upload_timeout: {
     status: 408,
     title: 'The body did not arrive in time',
-    detail: 'Send the images faster, or send smaller images.',
+    detail: 'Send the body faster, or make it smaller.',
     requests: 'body',
   },
   body_too_large: {

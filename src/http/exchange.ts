@@ -240,7 +240,7 @@ export class Exchange {
       if (missing === undefined) return new Problem('upload_timeout');
       const detail = `${missing} of the ${content_length} bytes that Content-Length announces did not arrive in time.`;
       return new Problem('upload_timeout', {
-        detail: `${detail} Send the images faster, or send smaller images.`,
+        detail: `${detail} Send the body faster, or make it smaller.`,
       });
     }
     const detail =

@@ -245,7 +245,10 @@ function readBody<Sent, R extends { body(type: string | undefined): Body<Sent> }
   context.upload ??= services.uploads.open(owner, content_length, body.limit_bytes);
   exchange.onOver(services.engine.arrived(owner));
   // Called before the first await, because µWS drops the body of a request that has no listener for it by then.
-  const received = exchange.receive(context.upload, { malformed: body.malformed, isWhole });
+  const received = exchange.receive(context.upload, { malformed: body.malformed, isWhole }).catch((error) => {
+    const isTooLarge = error instanceof Problem && error.code === 'body_too_large';
+    throw isTooLarge ? tooLarge(body) : error;
+  });
   return received.then(async (bytes) => {
     const arrived = performance.now();
     const check = () => {
@@ -256,19 +259,23 @@ function readBody<Sent, R extends { body(type: string | undefined): Body<Sent> }
   });
 }
 
+function tooLarge({ limit_bytes, smaller }: Body<unknown>, length = ''): Problem {
+  const detail = `${smaller}: ${length}the maximum is ${limit_bytes} bytes.`;
+  return new Problem('body_too_large', { detail, limit_bytes });
+}
+
 /**
  * Rejects a request whose body need not be uploaded. The checks are in the order of the API contract. Throws a
  * Problem.
  */
 function checkBeforeBody({ services, exchange, owner }: Context, body: Body<unknown>): void {
-  const { limit_bytes, malformed, smaller } = body;
+  const { limit_bytes, malformed } = body;
   if (services.readiness.stage !== 'ready') throw new Problem('not_ready');
   if (services.engine.isFull(owner)) throw new Problem('overloaded');
   const { framing, headers, has_duplicate_type } = exchange.request;
   const declared = headers.get('content-length') ?? '';
   if (/^\d+$/.test(declared) && Number(declared) > limit_bytes) {
-    const detail = `${smaller}: the body has ${Number(declared)} bytes; the maximum is ${limit_bytes} bytes.`;
-    throw new Problem('body_too_large', { detail, limit_bytes });
+    throw tooLarge(body, `the body has ${Number(declared)} bytes; `);
   }
   if (framing === 'unclear') throw malformed;
   // RFC 9110, section 8.4: an unsupported content coding gets 415.

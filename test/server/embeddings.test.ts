@@ -174,7 +174,11 @@ test('accepts 100,000 JSON values in a request, and not one more', async () => {
 
 test('rejects a body that is too large, with and without Content-Length', async () => {
   const limit_bytes = 4 * 1024 * 1024;
-  const body = { code: 'body_too_large', limit_bytes };
+  const body = {
+    code: 'body_too_large',
+    limit_bytes,
+    detail: expect.stringContaining('Send fewer embeddings'),
+  };
   expect(await post('x'.repeat(limit_bytes + 1))).toMatchObject({ status: 413, body });
   const large = Buffer.concat([chunk(Buffer.alloc(limit_bytes + 1, ' ')), Buffer.from(lastChunk)]);
   const headers = { 'content-type': 'application/json', 'transfer-encoding': 'chunked' };
