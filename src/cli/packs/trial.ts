@@ -2,6 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
 import { samples } from '../../config/paths.ts';
 import { type Analysis, type Face, type StageTimings, stages } from '../../engine/addon.ts';
 import { loadAddon, loadPack } from '../../engine/load-addon.ts';
@@ -100,8 +101,9 @@ export async function betterPreprocessing(
 ): Promise<Preprocessing | undefined> {
   const tried: { name: Preprocessing; gain: number }[] = [];
   for (const name of Object.keys(preprocessings) as Preprocessing[]) {
-    const { channels, mean, scale } = preprocessings[name];
-    const embedder = { ...draft.embedder, channels, mean, scale };
+    const embedder = { ...draft.embedder, ...preprocessings[name] };
+    // The pack's own scaling gains nothing.
+    if (isDeepStrictEqual(embedder, draft.embedder)) continue;
     tried.push({ name, gain: margin(await tryAs(directory, { ...draft, embedder })) - margin(now) });
   }
   const best = tried.reduce((a, b) => (b.gain > a.gain ? b : a));
@@ -128,7 +130,7 @@ export async function tryAs(directory: string, draft: Manifest): Promise<Trial> 
   }
 }
 
-const timedRounds = 9;
+const timedRounds = 5;
 
 /** Returns each pack's median time of each stage in ms, for the first photo in mode balance. Packs run alternately. */
 export function timePacks(packs: readonly { directory: string; draft: Manifest }[]): StageTimings[] {
