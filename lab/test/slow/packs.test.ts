@@ -30,14 +30,14 @@ writeFileSync(join(folder, 'blind.onnx'), decodedNet({ isBlind: true }));
 
 const landmarksFile = join(packDirectory('default'), 'landmark.onnx');
 
-const packs = (line: string, env?: NodeJS.ProcessEnv) => facematch(`packs ${line}`, folder, env);
+const packs = (line: string, env?: NodeJS.ProcessEnv) => facematchInHost(`packs ${line}`, folder, env);
 const demo = projectPath('node_modules/@vladmandic/face-api/demo');
 const photos = `${demo}/sample1.jpg ${demo}/sample3.jpg`;
 
 describe('facematch packs add', () => {
   test('makes an uncalibrated pack that loads and works, and reports its assumptions', async () => {
     const own = './mine --embedder brought.onnx --licence MIT --source of-the-test';
-    const { code, stdout, stderr } = await packs(`add ${own}`);
+    const { code, stdout, stderr } = await facematch(`packs add ${own}`, folder);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout).toContain(
       'embedder: input RGB, (byte − 0) × 1, as for sface; this is a guess, which --try PAIRS.tsv:DIR tests',
@@ -59,7 +59,7 @@ describe('facematch packs add', () => {
     expect(readdirSync(folder).filter((name) => name.startsWith('.adding'))).toEqual([]);
 
     const env = { FACEMATCH_PACK: './mine' };
-    const { stdout: json } = await facematch(`match ${photos} --json`, folder, env);
+    const { stdout: json } = await facematchInHost(`match ${photos} --json`, folder, env);
     expect(JSON.parse(json)).toMatchObject({
       model: { pack: 'mine', version: '1.0.0' },
       extrapolated: true,
