@@ -56,8 +56,9 @@ test('returns the same faces for an image after any other image', async () => {
 
 const timeout_ms = 300_000;
 
-const counts = isThorough ? ['100', '300'] : ['100', '200'];
-test(`uses at most 3 % more memory after ${counts[1]} mixed images than after ${counts[0]}`, {
+// The memory is stable after 24 images. 2 % more after another 72 images are about 50 KB per image.
+const counts = isThorough ? ['24', '300'] : ['24', '96'];
+test(`uses at most 2 % more memory after ${counts[1]} mixed images than after ${counts[0]}`, {
   timeout: timeout_ms,
 }, async () => {
   const options = { flags: ['--expose-gc'], timeout_ms };
@@ -67,7 +68,7 @@ test(`uses at most 3 % more memory after ${counts[1]} mixed images than after ${
     .trim()
     .split('\n')
     .map((line) => (JSON.parse(line) as { rss: number }).rss);
-  expect(late! / early!).toBeLessThan(1.03);
+  expect(late! / early!).toBeLessThan(1.02);
 });
 
 /** Number of images from each folder of ../shared, in addition to three samples. */
@@ -102,14 +103,17 @@ const keyOf = ({ box, detection_score }: Face) => JSON.stringify([box, detection
 const isSame = (one: Face, other: Face) =>
   keyOf(one) === keyOf(other) && cosine(one.embedding, other.embedding) > 0.98;
 
-describe.each([true, false])('faces found with the fallback: %s', (use_heuristic_fallback) => {
+const fallback = [true, false];
+describe.each(fallback)('faces found with the fallback: %s', (use_heuristic_fallback) => {
+  // Each image is analysed with or without the fallback, and with both if the tests are thorough.
+  const own = images.filter((_image, i) => isThorough || fallback[i % 2] === use_heuristic_fallback);
   test('returns all faces of a higher min_det_score with a lower one', {
     timeout: images.length * 20_000,
   }, () => {
     const lost: string[] = [];
     let added = 0;
     const scores = isThorough ? [0.7, 0.5, 0.3, 0.1, 0.05, 0] : [0.7, 0.05];
-    for (const [name, image] of images) {
+    for (const [name, image] of own) {
       let before: Face[] = [];
       for (const min_det_score of scores) {
         const { faces } = detect(image, { use_heuristic_fallback, min_det_score });
