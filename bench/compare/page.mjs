@@ -184,7 +184,7 @@ export function writePage(results) {
   const sources = Object.entries(pictures).map(([kind, source]) => `${kind} from ${source}`);
   const page = join(root, 'docs/research/benchmarks.md');
   const tables = {
-    measured: `${measuredOn(results)} ${options.rounds} ${options.rounds === 1 ? 'round' : 'rounds'} of new processes, with ${options.turns} windows of ${options.seconds} s for each compared measurement. Images: ${sources.join(', ')}.`,
+    measured: `${measuredOn(results)} ${options.rounds} ${options.rounds === 1 ? 'round' : 'rounds'} of new processes, with ${options.turns} windows of ${options.seconds} s for each measurement that a figure uses. Images: ${sources.join(', ')}.`,
     figures: figureTable(results),
     contenders: table(['contender', 'how', 'versions'], how),
     floor: floorTable(results),

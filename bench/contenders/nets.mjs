@@ -33,7 +33,7 @@ async function run(session, shape, planes) {
   return Object.fromEntries(Object.entries(outputs).map(([name, { data }]) => [name, data]));
 }
 
-// ---- detector RFB-320: faces of an image, in its pixels
+// ---- detector RFB-320: face boxes in image pixels
 
 const [input_width, input_height] = [320, 240];
 const min_score = 0.7;

@@ -1,5 +1,5 @@
 // Computes a three-dimensional head from one photo, with the 468 landmarks of MediaPipe's face mesh. The model is in
-// the npm package @vladmandic/human. Used only for measurements.
+// the npm package @vladmandic/human. The server does not use this module.
 import { detectFace, loadHuman } from '../lib/human.mjs';
 
 /** Indices in the mesh: tip of the nose, outer corners of the eyes, and all four eye corners. */

@@ -18,7 +18,7 @@ const max_ratio = 2.5;
 const scopes = 'match:basic,match:many,match:person,detect';
 const url = (name) => `/API/v1.0/face/${name}`;
 
-/** Returns two bodies of the maximum size: random bytes as base64 images, and an unknown member full of escapes. */
+/** Returns two bodies close to the maximum size: two base64 images of random bytes, and a string of escapes. */
 function largeJson() {
   const image = randomFillSync(Buffer.alloc(10 * MiB - 1024)).toString('base64');
   return [
@@ -117,7 +117,7 @@ export async function prove({ rounds: count, seconds, connections, uploads, json
     },
   });
   const { port } = server;
-  // Warms up until JIT compilation is complete.
+  // Warms up for 2 s, so that JIT compilation does not affect the measurement.
   await new Load({ port, key: keys.a }, matches).closedLoop(2, lasting(2));
 
   /** Resolves to the latencies and statuses of key B while key A sends load. */

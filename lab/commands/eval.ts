@@ -24,7 +24,7 @@ export function registerEval(program: Command): void {
     .addOption(matchFlag('accuracy_mode'))
     .option(
       '--people <name=dir...>',
-      'measure error rates by group of labelled people, in the format of calibrate',
+      'measure error rates by group of labelled people; NAME=DIR as for facematch calibrate',
       parseSetFolder,
     )
     .option(

@@ -37,8 +37,8 @@ const Person = object('Result of comparing the photos of two people.', {
   false_match_rate: verdict.false_match_rate.describe(
     'Rate at which different people score at least this high with the same numbers of photos. Never below the floor of the pack; 1 if the pack is not calibrated',
   ),
-  image1: z.array(PersonPhoto).min(1).max(maxPhotos.image1).describe('In the order sent'),
-  image2: z.array(PersonPhoto).min(1).max(maxPhotos.image2).describe('In the order sent'),
+  image1: z.array(PersonPhoto).min(1).max(maxPhotos.image1).describe('Photos of image1, in the order sent'),
+  image2: z.array(PersonPhoto).min(1).max(maxPhotos.image2).describe('Photos of image2, in the order sent'),
   photos_compared: object('Number of photos compared on each side', {
     image1: z.int().min(1).max(maxPhotos.image1).describe('Number of photos of image1'),
     image2: z.int().min(1).max(maxPhotos.image2).describe('Number of photos of image2'),

@@ -20,7 +20,7 @@ const rounding = 1e-9;
 const number = (min: number, max: number) => fc.double({ min, max, noNaN: true });
 const steps = fc.array(fc.tuple(number(0.001, 0.5), number(0.001, 0.99)), { minLength: 1, maxLength: 12 });
 /**
- * Any table that a fit could return: rising similarities of normalised cosines, and rates that fall from 1.
+ * Any table that a fit could return: rising normalised similarities, and rates that fall from 1.
  */
 const anyTable = fc.tuple(number(-1, 0.5), steps).map(([first, all]) => {
   const points: CalibrationPoint[] = [[first, 1]];
@@ -88,7 +88,7 @@ describe('confidence_percent', () => {
     [1e-7, 100],
     [1e-9, 100],
     [0, 100],
-  ])('is computed from a false match rate of %d: %d', (rate, percent) => {
+  ])('follows from the false match rate: %d gives %d', (rate, percent) => {
     expect(calibration.confidencePercent(rate)).toBeCloseTo(percent, 9);
   });
 
@@ -147,7 +147,7 @@ describe('confidence_percent without a calibration', () => {
     [0.7, 100, 28],
     [Number.NaN, 1, 0],
   ])(
-    'is computed from a similarity of %d among %d pairs: %d, with a rate of 1',
+    'depends only on the similarity: %d among %d pairs gives %d, with a rate of 1',
     (similarity, pairs, percent) => {
       expect(none.assess(similarity, pairs)).toEqual({
         false_match_rate: 1,

@@ -81,7 +81,7 @@ describe.skipIf(chromiumFile === undefined)('two photos', () => {
           drawn.width - (box.width / width) * displayed.width,
           drawn.height - (box.height / height) * displayed.height,
         ];
-        // In pixels of the page. A line is two pixels wide.
+        // The offsets are in CSS pixels. The border of a box is two pixels wide.
         for (const pixels of off) expect(Math.abs(pixels)).toBeLessThan(2);
       }
       expect(await boxes.nth(face_index).getAttribute('aria-label')).toContain('compared');
@@ -91,7 +91,7 @@ describe.skipIf(chromiumFile === undefined)('two photos', () => {
     expect(await demo.faces(1).count()).toBe(0);
   });
 
-  test('do not match for different people, without an error, until the threshold is changed', async () => {
+  test('do not match if they show different people, show no error, and match at a lower threshold', async () => {
     const demo = await session.open();
     await demo.givePhotos(samples.one, samples.two);
     expect((await demo.compare()).match).toBe(false);
@@ -165,7 +165,7 @@ describe.skipIf(chromiumFile === undefined)('one against many', () => {
     expect(await demo.faces(1).count()).toBe(3);
   });
 
-  test('shows the problem of a single photo without a face at that photo', async () => {
+  test('shows the error next to the single photo if it has no face', async () => {
     const demo = await session.open();
     await demo.page.getByLabel('One against many').check();
     await demo.give(1, jpeg(await blank(300, 200, 'jpeg')));
@@ -173,7 +173,7 @@ describe.skipIf(chromiumFile === undefined)('one against many', () => {
     await demo.compare();
     expect(await demo.problem.textContent()).toContain('No face found');
     expect(await demo.slot(1).locator('[aria-invalid="true"]').count()).toBe(1);
-    // If no photo to compare with is left, the problem is shown at the field for these photos.
+    // If the list of photos to compare with is empty, the error is shown at its file field.
     await demo.give(1, jpeg(samples.one));
     await demo.page.getByRole('button', { name: 'Remove photo 1 to compare with' }).click();
     await demo.page.getByRole('button', { name: 'Compare', exact: true }).click();
@@ -245,7 +245,7 @@ describe.skipIf(chromiumFile === undefined)('several photos of a person', () => 
     expect(await demo.curl.textContent()).toMatch(/client\.person\(\[.*\], \[.*\], \{/);
   });
 
-  test('are added and removed by keyboard, back to two photos', async () => {
+  test('can be added and removed by keyboard, leaving one photo of each person', async () => {
     const demo = await open();
     demo.page.on('filechooser', (dialog) => void dialog.setFiles([mirrored]));
     await demo.tabTo('Add another photo of this person, 1');
@@ -269,7 +269,7 @@ describe.skipIf(chromiumFile === undefined)('several photos of a person', () => 
     expect(await further(demo, 2).allTextContents()).toEqual(['✕mirrored.jpg', '✕two.jpg']);
   });
 
-  test('are rejected in plain words at the photos if they show two people', async () => {
+  test('are rejected if they show two people, and the one that does not fit is marked', async () => {
     const demo = await open();
     await demo.addMore(2, [one, other]);
     await demo.compare();

@@ -7,15 +7,21 @@ import { samples } from '../../fixtures/images.ts';
 import { DemoPage, demoPath, jpeg } from './support/demo-page.ts';
 import { chromiumFile, Session } from './support/session.ts';
 
-/** Tests the API's page, which runs another project's script under this server's policy, with a real server. */
+/**
+ * Tests the API reference page with a real server. The page runs Scalar's script under the server's content
+ * security policy.
+ */
 
 const docs = '/API/v1.0/docs';
 const match = '#tag/match/POST/API/v1.0/face/match/upload';
 
-describe.skipIf(chromiumFile === undefined)("the API's page", () => {
+describe.skipIf(chromiumFile === undefined)('the API reference page', () => {
   const session = new Session();
 
-  /** Opens a page. Fails if it violated its policy, logged an error, or sent a request to another host. */
+  /**
+   * Opens a page and runs `act`. Fails if the page violates its content security policy, logs an error, or sends a
+   * request to another host.
+   */
   async function visit(
     path: string,
     act: (shown: DemoPage) => Promise<void>,
@@ -51,7 +57,7 @@ describe.skipIf(chromiumFile === undefined)("the API's page", () => {
     visit(problemTypes + errorCodes[0], async ({ page }) => {
       const described = await (await fetch(session.server.url('/API/v1.0/openapi.json'))).json();
       const known = errorCodes.filter((code) => code in described.components.examples);
-      // All problem pages come from one template, and the page shows one at a time.
+      // Checks every fifth code, because all problem pages come from one template.
       const codes = known.filter((_code, at) => at % 5 === 0);
       for (const code of codes) {
         await page.evaluate((hash) => location.replace(hash), `#error-${code}`);

@@ -43,7 +43,7 @@ test('returns the same faces for an image after any other image', async () => {
   const photo = await sharp(sample(5)).resize(side, side, { fit: 'cover' }).jpeg().toBuffer();
   const after = (before: Buffer) =>
     cuts.map((cut) => {
-      // Runs twice, because a thread reuses the memory of two images.
+      // Runs twice, because one run may leave values of an earlier image in reused memory.
       detect(before);
       detect(before);
       return detect(cut);
@@ -56,7 +56,7 @@ test('returns the same faces for an image after any other image', async () => {
 
 const timeout_ms = 300_000;
 
-// The memory is stable after 24 images. 2 % more after another 72 images are about 50 KB per image.
+// The memory is stable after 24 images. Growth of 2 % over the next 72 images is about 50 KB per image.
 const counts = isThorough ? ['24', '300'] : ['24', '96'];
 test(`uses at most 2 % more memory after ${counts[1]} mixed images than after ${counts[0]}`, {
   timeout: timeout_ms,
@@ -104,10 +104,10 @@ const isSame = (one: Face, other: Face) =>
   keyOf(one) === keyOf(other) && cosine(one.embedding, other.embedding) > 0.98;
 
 const fallback = [true, false];
-describe.each(fallback)('faces found with the fallback: %s', (use_heuristic_fallback) => {
+describe.each(fallback)('detection with use_heuristic_fallback: %s', (use_heuristic_fallback) => {
   // Each image is analysed with or without the fallback, and with both if the tests are thorough.
   const own = images.filter((_image, i) => isThorough || fallback[i % 2] === use_heuristic_fallback);
-  test('returns all faces of a higher min_det_score with a lower one', {
+  test('loses no face when min_det_score is lowered', {
     timeout: images.length * 20_000,
   }, () => {
     const lost: string[] = [];

@@ -147,7 +147,7 @@ describe('facematch keys revoke', () => {
     expect(await list()).toEqual(first);
   });
 
-  test('accepts the name of one active key, and rejects a name of two', async () => {
+  test('accepts the name of one active key, and rejects a name that two active keys share', async () => {
     const [one, two] = [(await createKey()).id, (await createKey()).id];
     expect((await keys('revoke app')).stderr).toContain(`Several keys are named app: ${one}, ${two}`);
     await keys(`revoke ${one}`);
@@ -174,7 +174,7 @@ describe('facematch keys with --json', () => {
     expect(stdout).not.toContain('sha256');
   });
 
-  test.each(['revoke', 'rotate'])('prints nothing for an unknown key (%s)', async (command) => {
+  test.each(['revoke', 'rotate'])('prints an error and no JSON for an unknown key (%s)', async (command) => {
     await createKey();
     expectFailure(await keys(`${command} abcdefghijkl --json`), 1, 'There is no key');
   });
@@ -190,7 +190,7 @@ const mounted = (command: string, options: string) => {
 };
 const mayMount = spawnSync('unshare', ['--user', '--map-root-user', '--mount', 'true']).status === 0;
 if (!mayMount)
-  process.stderr.write('Mounted key files are not tested: unshare may not create namespaces here\n');
+  process.stderr.write('Skipped the tests of mounted key files: unshare cannot create namespaces here\n');
 
 describe.skipIf(!mayMount)('a mounted key file', () => {
   beforeEach(async () => {
