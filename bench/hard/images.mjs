@@ -9,7 +9,7 @@ import { sharedData } from '../lib/setup.mjs';
 
 const folder = sharedData();
 
-/** True if the folder of labelled images exists. */
+/** True if the folder of shared images exists. */
 export const shared = folder !== undefined;
 
 function files(name, pattern = /\.(jpe?g|png|webp)$/i) {
@@ -202,7 +202,7 @@ export const beside = [
   degrees: 0,
   larger: 0.22,
   ...one,
-  name: `beside a larger one, ${one.side} px of the frame, in ${one.what}`,
+  name: `beside a larger face, ${one.what}, ${one.side} px in the detector's input`,
 }));
 
 /** Returns a page with lines of text, drawn as grey bars. */

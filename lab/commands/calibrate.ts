@@ -14,13 +14,13 @@ export function registerCalibrate(program: Command): void {
     .description("fit a pack's cohort, human check and false match rates to images of labelled people")
     .argument(
       '[set...]',
-      'NAME=FOLDER with one folder per person, or one image per person, or a list people.tsv (columns image, optionally person, any labels)',
+      'NAME=FOLDER; FOLDER has one folder per person, one image per person, or a list people.tsv (columns: image, optional person, any labels)',
       parseSetFolder,
     )
     .option('--pack <name>', 'name or path of the pack (default: FACEMATCH_PACK)')
     .option(
       '--set <name>',
-      'download and use a published set of photos (lfw), or combine it with your own: lfw,FOLDER; implies --check and --write',
+      'use the published photos lfw, downloaded if missing; add your own folders as lfw,FOLDER; implies --check and --write',
     )
     .option(
       '--cohort-only <name=dir...>',
@@ -29,7 +29,7 @@ export function registerCalibrate(program: Command): void {
     )
     .option(
       '--occluded <name=dir...>',
-      'people with covered nose and mouth, also for the occlusion score; if another set has the same people, NAME must be the name of that set',
+      'people whose nose and mouth are covered; also fits the occlusion score; if another set has the same people, NAME must be the name of that set',
       parseSetFolder,
     )
     .option('--without-people <dir...>', 'folders of images without people, for the human check')
@@ -56,8 +56,8 @@ export function registerCalibrate(program: Command): void {
   addHelp(command, {
     notes: `The table is fitted to the group with the highest false match rate. A group is a set, or the people who share a label in people.tsv, or
 several labels with --groups.
-With --check, --write rejects a table whose stated rates are too low for a group: more than one point of confidence_percent (1.26 times)
-below the 95 % interval of the measured rate. The command then prints how many more people are needed.`,
+With --check, --write rejects a table that states too low a rate for a group: even 1.26 times the stated rate (one
+point of confidence_percent) is below the 95 % interval of the measured rate. The command then prints how many more people are needed.`,
     examples: [
       'facematch calibrate lfw=lfw/images ages=ages/images --without-people animals --check',
       "facematch calibrate --pack ./my-pack staff=staff/photos --groups 'origin*sex,age' --check --write",
@@ -81,7 +81,7 @@ export function printWritten(fit: Awaited<ReturnType<typeof calibratePack>>, wri
   if (fit.written) console.error(`Wrote the calibration into the pack ${fit.pack}`);
   else if (write) {
     throw new Error(
-      'Nothing was written, because the check contradicts the table. To write it anyway, run facematch calibrate --force.',
+      'Nothing was written, because the check contradicts the table. To write it anyway, run facematch calibrate with --write and --force.',
     );
   }
 }
@@ -149,12 +149,12 @@ function describeMode(fit: ModeFit): string[] {
     ...describePhotos(fit),
     `Floor ${rateText(floor)}, ${percent} percent: these people are too few to measure a lower rate, so results above this percent are "extrapolated".`,
     ...tableOf(
-      'Omitted non-mated pairs, because their cosine is above --same-person-above:',
+      'Non-mated pairs omitted because their cosine is above --same-person-above:',
       ['group', 'pairs'],
       taken_for_one_person.map(({ group, pairs }) => [group, countText(pairs)]),
     ),
     ...tableOf(
-      'Omitted non-mated pairs, because they are too similar: copies, or one person under two names:',
+      'Non-mated pairs omitted because they are too similar (copies, or one person under two names):',
       ['group', 'image', 'image', 'cosine'],
       too_alike.map(({ group, image1, image2, cosine }) => [group, image1, image2, scoreText(cosine)]),
     ),
@@ -171,7 +171,7 @@ function describePhotos({ mode, photos, photos_check = [] }: ModeFit): string[] 
   return [
     `multi-photo shifts: the similarity of non-mated pairs rises by ${shifts.join(', ')} if a side is the mean of ${numbers.join(', ')} photos`,
     ...tableOf(
-      `Several photos, cross-validated over people, ${mode}, for all groups together and for the worst group:`,
+      `Multi-photo calibration (${mode}), cross-validated over people, for all groups together and for the worst group:`,
       [
         ...['photos', 'percent', 'stated', 'measured / stated', 'pairs', 'people', 'worst group'],
         'measured / stated',

@@ -80,7 +80,7 @@ export function preprocessingLines({ fmr, pairs, tried, is_better }: Preprocessi
   ];
 }
 
-/** Rejects with an Error whose message is meant for the user if there are too few pairs with faces. */
+/** Rejects with an Error, whose message is meant for the user, if there are too few pairs with faces. */
 export async function tryPreprocessings(directory: string, pairs: readonly LabelledPair[], folder: string) {
   const manifest = readManifest(directory);
   const { embedder, min_det_score: minDetScore } = manifest;

@@ -132,7 +132,7 @@ ${missingView(figures, gallery)}
 
 function alikeView({ too_alike }: Pick<Figures, 'too_alike'>): Html | undefined {
   if (too_alike.length === 0) return undefined;
-  return html`<p>Omitted non-mated pairs, because they are too similar (copies, or one person under two names):</p>
+  return html`<p>Non-mated pairs omitted because they are too similar (copies, or one person under two names):</p>
 <ul>${too_alike.map(({ image1, image2, cosine }) => html`<li><bdi>${image1}</bdi>, <bdi>${image2}</bdi>: ${scoreText(cosine)}</li>`)}</ul>
 `;
 }

@@ -24,7 +24,7 @@ export const stepName = z.enum(steps).describe(
 
 /** Limits of the check, for docs and schemas. */
 export const limitText =
-  'The check makes attacks with a photo or a still screen harder. It does not detect masks, injected video or deepfakes, and no laboratory ' +
+  'The check makes it harder to pass with a photo or a still image on a screen. It does not detect masks, injected video or deepfakes, and no laboratory ' +
   'has evaluated it.';
 
 const Challenge = object('Head movements that the frames of a liveness check must show.', {

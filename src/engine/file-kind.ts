@@ -128,8 +128,8 @@ export interface Sniffed {
 }
 
 /**
- * If no decoder recognised the data, detects text, and a JPEG that follows other bytes. Returns the refined
- * outcome.
+ * Checks data that no decoder recognised for text, and for a JPEG after other bytes. Returns the outcome with
+ * these findings.
  */
 export function detectText<T extends { ok: boolean; code?: string; detected?: string }>(
   outcome: T,
@@ -137,7 +137,7 @@ export function detectText<T extends { ok: boolean; code?: string; detected?: st
 ): T {
   if (outcome.code !== 'unsupported_image_format' || outcome.detected !== 'unknown') return outcome;
   const position = jpegAt(bytes);
-  // Copied because TextDecoder rejects shared memory.
+  // Copied, so that the text decoder reads memory that no other thread writes.
   const text = decoded(Uint8Array.from(bytes.subarray(0, Math.min(position ?? Infinity, sample_bytes))));
   if (position !== undefined) {
     const before = text !== undefined && text.trim() !== '' && isPlain(text) ? kindOfText(text) : {};
@@ -208,7 +208,10 @@ const jpegStart = /^(?:\ufffd{3}|ÿØÿ|\u00a0[╪Ï]\u00a0)/;
 const jpegList =
   /^(?:(?:\{"type":"Buffer","data":)?\[?255, ?216, ?255,|\{"0":255,"1":216,|(?:b['"])?\\xff\\xd8)/;
 
-/** Returns true for a JPEG that was decoded as text. Every decoder preserves the ASCII name of its first segment. */
+/**
+ * Returns true for a JPEG that was decoded as text. Every text decoder preserves the ASCII name of the JPEG's
+ * first segment.
+ */
 function isJpegAsText(text: string): boolean {
   const named = ['JFIF\0', 'Exif\0\0'].some((name) => text.slice(0, 14).includes(name));
   return named || jpegList.test(text) || (jpegStart.test(text) && !isPlain(text));

@@ -43,7 +43,7 @@ export interface Server {
   readonly audit: AuditLog | undefined;
   /**
    * Rejects new requests, waits for requests in flight up to FACEMATCH_SHUTDOWN_TIMEOUT_MS, and frees all resources.
-   * Resolves to true if all workers have ended; otherwise process.exit() would wait for them.
+   * Resolves to true if all workers have ended, and to false if process.exit() would have to wait for one.
    */
   close(): Promise<boolean>;
 }
@@ -82,7 +82,7 @@ async function start(config: Config, log: Log, opened: Opened): Promise<Server> 
   opened.push(front);
   const admin = await openAdmin(transport, services, connections.admin, log);
   opened.push(admin);
-  // Closed after the listeners, because it records the last requests.
+  // The audit log closes after the listeners, because it records the last requests.
   if (audit !== undefined) opened.push(audit);
   const urls = { url: front.url, admin_url: admin.url };
   const { name: http, uws } = transport;
@@ -258,7 +258,7 @@ async function shutDown(
   );
   await Promise.all(closing);
   if (!ended) logger.warn('worker did not exit in time');
-  // Logged, because no later scrape reports the final counts.
+  // Logs the final counts, because no later scrape reports them.
   const audit_lines_lost = telemetry.audit?.lines.dropped;
   logger[audit_lines_lost ? 'error' : 'info']({ requests_cut: cut, audit_lines_lost }, 'stopped');
   return ended;

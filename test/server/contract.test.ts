@@ -27,9 +27,9 @@ import { recordExamples } from './support/examples.ts';
 import { Home, TestServer } from './support/server.ts';
 
 /**
- * Sends one request for every endpoint and every row of the error table to a real port. The OpenAPI document must
- * describe each response, including headers. `npm run docs` records the document's examples from these
- * responses. Other tests cover the details.
+ * Sends one request to a real port for every endpoint except the documents, and for every row of the error table.
+ * The OpenAPI document must describe each response, including headers. `npm run docs` records the document's
+ * examples from these responses. Other tests cover the details.
  */
 
 const home = new Home();
@@ -299,7 +299,7 @@ const errors: Record<ErrorCode, Row> = {
       ending.gate.close();
       const running = ending.match(twoPhotos());
       await ending.metricBecomes('facematch_workers_busy', 1);
-      // New connections are not accepted any more.
+      // Connects before the shutdown, because the server then accepts no new connections.
       const kept = new RawClient(ending.port);
       await once(kept.socket, 'connect');
       await ending.metricBecomes('facematch_connections', 2);

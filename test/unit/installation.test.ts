@@ -21,13 +21,13 @@ const fromRegistry = installation(
 const container = installation(folderWith([containerMark]));
 const parts: Part[] = ['program', 'addon', 'foreign addon', 'packages', 'nets', 'pack files', 'lab'];
 
-describe('an installation', () => {
-  test('is recognised as a clone, a package or a container', () => {
+describe('installation.mjs', () => {
+  test('recognises a clone, a package and a container', () => {
     const kinds = [clone, tarballs, fromRegistry, container].map(({ kind }) => kind);
     expect(kinds).toEqual(['clone', 'package', 'package', 'container']);
   });
 
-  test.each(parts)('never directs an installation from packages to a clone for its %s', (part) => {
+  test.each(parts)('suggests no clone or container for the %s of an installation from packages', (part) => {
     for (const own of [tarballs, fromRegistry]) expect(repair(part, own)).not.toMatch(/npm run|git |docker/);
   });
 
@@ -45,7 +45,7 @@ describe('an installation', () => {
     );
   });
 
-  test.each(parts)('directs a container to the image or to a clone for its %s', (part) => {
+  test.each(parts)('suggests the image or a clone for the %s of a container', (part) => {
     expect(repair(part, container)).toMatch(/^use (?:the image|a clone)/);
   });
 });

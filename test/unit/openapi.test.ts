@@ -23,7 +23,7 @@ const operations = Object.entries(document.paths).flatMap(([path, item]) =>
   Object.entries(item).map(([method, operation]) => ({ path, method: method.toUpperCase(), operation })),
 );
 
-// biome-ignore lint/suspicious/noExplicitAny: examples are taken apart in order to damage them
+// biome-ignore lint/suspicious/noExplicitAny: tests change examples of any shape
 type Any = any;
 
 describe('openApiDocument', () => {
@@ -74,7 +74,7 @@ describe('the errors of an operation', () => {
     expect(new Set(withError(code))).toEqual(new Set(ids));
   });
 
-  test('have rate limit headers only if the server checks the rate limit before', () => {
+  test('have rate limit headers only with a status that can follow the rate limit check', () => {
     const limited = operations.flatMap(({ operation: { responses } }) =>
       Object.entries(responses).flatMap(([status, { headers }]) => ('RateLimit' in headers ? [status] : [])),
     );
@@ -85,7 +85,7 @@ describe('the errors of an operation', () => {
 
 const takers = endpoints.flatMap((one) => (one.takes === 'images' ? [one] : []));
 
-/** Client generators write such values as string literals, some generators (orval) without escapes. */
+/** Client generators write these values as string literals. Some generators (orval) do not escape them. */
 test('has no quotes or backslashes in values that become string literals in generated code', () => {
   const values: string[] = [];
   JSON.parse(JSON.stringify(document), (name, value) => {

@@ -17,7 +17,7 @@ inline bool is_large(const Image& image) {
 
 // Minimum longer side of a face in the detector's frame, in pixels, for a confident detection and
 // for a hint. bench/hard-images.mjs reports how many faces of each side are found ("beside a larger
-// one").
+// face").
 constexpr float kConfidentSide = 18;
 constexpr float kHintSide = 12;
 

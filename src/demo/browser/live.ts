@@ -33,7 +33,7 @@ const advice: Readonly<Record<LiveResponse['live_reasons'][number], string>> = {
 };
 
 const limits =
-  'This check makes attacks with a photo or a still screen harder. It does not detect masks, injected video or deepfakes.';
+  'This check makes it harder to pass with a photo or a still image on a screen. It does not detect masks, injected video or deepfakes.';
 
 /** Messages for the errors of getUserMedia (Media Capture and Streams section 10.2). */
 const faults: Readonly<Record<string, string>> = {

@@ -39,7 +39,7 @@ import { newFolder } from '../../support/folder.ts';
 const home = new Home();
 const keys = {
   basic: home.key({ scopes: ['match:basic'] }),
-  /** Keys whose next token comes after a second, and after ten minutes. */
+  /** Keys that get one token per second, and one token per ten minutes. */
   limited: home.key({ rate: 1, burst: 1 }),
   limitedMost: home.key({ rate: 1 / 600, burst: 1 }),
 };
@@ -132,7 +132,7 @@ describe.for(programs.filter(({ runs }) => runs))('$name', ({ ask, tries, passin
     expect(through.connections).toBe(tries);
   });
 
-  /** Responses of a gateway, which the server itself cannot send. */
+  /** Responses of a gateway. The server itself would send a JSON body. */
   test.each([
     [503, 'Service Unavailable\r\nretry-after: 0'],
     [504, 'Gateway Timeout\r\nretry-after: 0'],
@@ -140,7 +140,7 @@ describe.for(programs.filter(({ runs }) => runs))('$name', ({ ask, tries, passin
     [502, 'Bad Gateway'],
     [307, 'Temporary Redirect\r\nlocation: http://127.0.0.1:1/'],
     [200, 'OK'],
-  ])("reports a gateway's %i with its status, after retries if it is temporary", async (status, rest) => {
+  ])("retries a gateway's %i if it is temporary, and reports its status", async (status, rest) => {
     const requestHeaders = `HTTP/1.1 ${status} ${rest}\r\ncontent-length: 4\r\nconnection: close\r\n\r\n`;
     const gateway = await proxy(server.port, (socket) => respondOnce(socket, `${requestHeaders}Oops`));
     const failure = await ask('two.jpg', targetOf({ url: gateway.url }));
@@ -309,7 +309,7 @@ describe('the client for Node', () => {
     [Promise.resolve(one), /^image1 is a promise/],
     [undefined, /^image1 is undefined/],
     [{ uri: 'one.jpg' }, /^image1 is an object/],
-  ])('rejects %o for an image with a TypeError before anything is sent', async (given, message) => {
+  ])('throws a TypeError for %o as an image, and sends no request', async (given, message) => {
     for (const json of [false, true]) {
       const counts = await requestsDuring(async () => {
         const client = new FacematchClient({ ...targetOf(), json });
@@ -346,7 +346,7 @@ describe('the client for Node', () => {
       await server.metricBecomes('facematch_workers_busy', 0);
     });
 
-    test('ends its wait before a retry', async () => {
+    test('stops waiting for the retry, and sends no further request', async () => {
       await server.match({}, { key: keys.limitedMost });
       const rejected = 'facematch_requests_total{route="match",status="429",code="rate_limit_exceeded"}';
       const before = await server.metric(rejected);
