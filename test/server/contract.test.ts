@@ -43,6 +43,12 @@ const env = {
 };
 const server = await TestServer.forFile({ env, gate: 'open' }, home);
 const { gate } = server;
+/** A server with one endpoint. The gate keeps it from being ready until the test that stops it. */
+const startingServer = await TestServer.forFile({
+  env: { FACEMATCH_ENDPOINTS: 'match' },
+  gate: 'closed',
+  until: 'listening',
+});
 
 const photos = (fields: Fields = {}) => server.match({ ...twoPhotos(), ...fields });
 const busy = (workers: number) => server.metricBecomes('facematch_workers_busy', workers);
@@ -155,11 +161,7 @@ const errors: Record<ErrorCode, Row> = {
   not_found: {
     when: 'the path is unknown',
     at: ['GET', '/api/v1.0/models'],
-    ask: async () => {
-      const env = { FACEMATCH_ENDPOINTS: 'match' };
-      const small = await TestServer.forTest({ env, until: 'listening' });
-      return small.send({ method: 'GET', path: '/api/v1.0/models' });
-    },
+    ask: () => startingServer.send({ method: 'GET', path: '/api/v1.0/models' }),
     members: { detail: expect.stringMatching(/^All .* \/API\/v1\.0.*POST .*upload/) },
   },
   endpoint_disabled: { when: 'the endpoint is disabled', at: ['GET', '/API/v1.0/docs'] },
@@ -288,14 +290,15 @@ const errors: Record<ErrorCode, Row> = {
   },
   not_ready: {
     when: 'the first inference has not finished',
-    ask: async () => (await TestServer.forTest({ gate: 'closed', until: 'listening' })).match(twoPhotos()),
+    ask: () => startingServer.match(twoPhotos()),
     headers: { 'retry-after': '1' },
   },
   shutting_down: {
     when: 'the server is shutting down',
-    at: ['GET', paths.models],
     ask: async () => {
-      const ending = await TestServer.forTest({ gate: 'open' });
+      const ending = startingServer;
+      ending.gate.open();
+      await ending.line(ending.stdout, /listens on/);
       ending.gate.close();
       const running = ending.match(twoPhotos());
       await ending.metricBecomes('facematch_workers_busy', 1);
@@ -305,7 +308,7 @@ const errors: Record<ErrorCode, Row> = {
       await ending.metricBecomes('facematch_connections', 2);
       ending.child.kill('SIGTERM');
       await ending.line(ending.stderr, /shutting down/);
-      kept.write(ending.getRequest());
+      kept.write(ending.lengthHeaders(1000));
       const response = await kept.response();
       ending.gate.open();
       await running;
