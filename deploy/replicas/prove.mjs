@@ -113,7 +113,7 @@ const claims = [];
 
 // ---- A key's rate and burst hold across all replicas.
 
-const limits = { rate: 200, burst: 100 };
+const limits = { rate: 100, burst: 50 };
 
 const [a, b, c] = replicas.map(({ port }) => port);
 /** Each scenario lists the ports to which successive requests of one key are sent, in turn. */
@@ -164,10 +164,11 @@ const [one, two] = await portraits([{ width: 640, height: 640, format: 'jpeg' }]
 const photos = form({ image1: one.bytes, image2: two.bytes });
 /** Two replicas can queue the requests of six clients, so none is rejected for overload. */
 const clients = 6;
+const loadKey = await newKey();
 
 /** Runs a closed loop for at least `seconds`, and executes the steps at equal intervals. */
 async function under(what, steps) {
-  const load = new Load({ port: nginxPort, key: await newKey() }, [photos]);
+  const load = new Load({ port: nginxPort, key: loadKey }, [photos]);
   let over = false;
   const running = load.closedLoop(clients, () => !over);
   for (const step of [...steps, () => {}]) {

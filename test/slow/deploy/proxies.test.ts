@@ -12,7 +12,7 @@ import { hasOpenssl, makePair, type Pair } from '../../fixtures/credentials.ts';
 import { run } from '../../server/support/cli.ts';
 import { connectTls, formType, type Json, paths, photoForm, RawClient } from '../../server/support/client.ts';
 import { redisInstalled } from '../../server/support/redis.ts';
-import { TestServer } from '../../server/support/server.ts';
+import { TestServer, withCache } from '../../server/support/server.ts';
 import { newFolder } from '../../support/folder.ts';
 
 /** Tests the sample proxy configurations of deploy/ with the real programs. */
@@ -133,32 +133,30 @@ const config = readConfig({});
 /** Maximum body size that the server accepts with default settings. */
 const maxJsonBytes = jsonLimit(config);
 
-/** Starts two servers with the same key; the first has a gate for its workers. */
-async function pairOfServers() {
-  const env = {
-    FACEMATCH_TRUSTED_HOPS: '1',
-    FACEMATCH_AUTH_FAILURE_BURST: '3',
-    FACEMATCH_AUTH_FAILURES_PER_MINUTE: '1',
-    FACEMATCH_CORS_ORIGINS: asPage.origin,
-  };
-  const first = await TestServer.start({ env: { ...env, FACEMATCH_QUEUE_CAPACITY: '0' }, gate: 'open' });
-  const FACEMATCH_KEYS_FILE = first.home.keysFile;
-  const second = await TestServer.start({ env: { ...env, FACEMATCH_KEYS_FILE } });
-  const stop = async () => void (await Promise.all([first.stop(), second.stop()]));
-  return { first, second, key: first.key, stop };
-}
+const env = {
+  FACEMATCH_TRUSTED_HOPS: '1',
+  FACEMATCH_AUTH_FAILURE_BURST: '3',
+  FACEMATCH_AUTH_FAILURES_PER_MINUTE: '1',
+  FACEMATCH_CORS_ORIGINS: asPage.origin,
+};
+/** The second server behind each proxy. No test stops it. */
+const second = await TestServer.forFile({ env: { ...env, ...withCache } });
+const { key } = second;
+
+/** Starts the first server behind a proxy, with the keys of the second, and a gate for its workers. */
+const startFirst = (more: Record<string, string> = {}) =>
+  TestServer.start({ env: { ...env, FACEMATCH_KEYS_FILE: second.home.keysFile, ...more }, gate: 'open' });
 
 describe.skipIf(!hasNginx || !hasOpenssl)('nginx with the sample', () => {
-  let servers: Awaited<ReturnType<typeof pairOfServers>>;
+  let first: TestServer;
   let proxy: { port: number; stop(): Promise<void> };
   beforeAll(async () => {
-    servers = await pairOfServers();
-    proxy = await startNginx([servers.first, servers.second]);
-    return () => Promise.all([proxy.stop(), servers.stop()]);
+    first = await startFirst({ FACEMATCH_QUEUE_CAPACITY: '0' });
+    proxy = await startNginx([first, second]);
+    return () => Promise.all([proxy.stop(), first.stop()]);
   });
 
   test('retries on the other server after a 503, so that the client gets a 200', async () => {
-    const { first, key } = servers;
     const rejected = () => first.metric('facematch_rejections_total{reason="load",code="overloaded"}');
     first.gate.close();
     // The only worker of the first server waits at the gate, and the queue is full.
@@ -173,8 +171,8 @@ describe.skipIf(!hasNginx || !hasOpenssl)('nginx with the sample', () => {
 
   test('rejects a body above its limit like the server', async () => {
     const large = { body: Buffer.alloc(28 * MiB), headers: { ...asPage, 'x-request-id': 'mine' } };
-    const ours = await post(servers.second, servers.key, large);
-    const rejected = await post(proxy.port, servers.key, large);
+    const ours = await post(second, key, large);
+    const rejected = await post(proxy.port, key, large);
     // The proxy does not know how many bytes arrived.
     const { detail, ...others } = ours.body;
     expect(detail).toContain(String(large.body.length));
@@ -191,7 +189,7 @@ describe.skipIf(!hasNginx || !hasOpenssl)('nginx with the sample', () => {
       [maxJsonBytes, asJson, 'invalid_json'],
       [maxJsonBytes + 1, asJson, 'body_too_large'],
     ] as const) {
-      const response = await post(proxy.port, servers.key, { ...zeros(size), headers });
+      const response = await post(proxy.port, key, { ...zeros(size), headers });
       expect([size, response.body.code]).toEqual([size, code]);
       // The key's rate limit shows that the server responded.
       expect(response.headers).toHaveProperty('ratelimit');
@@ -200,7 +198,7 @@ describe.skipIf(!hasNginx || !hasOpenssl)('nginx with the sample', () => {
 
   test('forwards headers of 15 KiB, and replaces an invalid request id', async () => {
     const headers = { 'x-long': 'x'.repeat(15 * 1024), 'x-request-id': 'not ours' };
-    const response = await post(proxy.port, servers.key, { headers });
+    const response = await post(proxy.port, key, { headers });
     expect(response.status).toBe(200);
     expect(response.body.request_id).toMatch(/^[0-9a-f]{32}$/);
   });
@@ -231,11 +229,11 @@ describe.skipIf(!hasNginx || !hasOpenssl)('nginx with the sample', () => {
   test('buffers the body of a slow sender, so that the server receives nothing until it is complete', async () => {
     const client = new RawClient(await connectTls(proxy.port, { servername: 'localhost' }));
     const received = () =>
-      Promise.all([servers.first, servers.second].map((one) => one.metric('facematch_upload_memory_bytes')));
-    client.write(servers.first.lengthHeaders(body.length));
+      Promise.all([first, second].map((one) => one.metric('facematch_upload_memory_bytes')));
+    client.write(first.lengthHeaders(body.length, { 'x-api-key': key }));
     client.write(body.subarray(0, 50_000));
     // The proxy serves a later connection in the meantime.
-    expect((await post(proxy.port, servers.key)).status).toBe(200);
+    expect((await post(proxy.port, key)).status).toBe(200);
     expect(await received()).toEqual([0, 0]);
     client.write(body.subarray(50_000));
     expect((await client.response()).body).toMatchObject({ match: true });
@@ -243,16 +241,21 @@ describe.skipIf(!hasNginx || !hasOpenssl)('nginx with the sample', () => {
   });
 });
 
-test.for([
-  { name: 'nginx', has: hasNginx, start: startNginx },
-  { name: 'HAProxy', has: hasHaproxy, start: startHaproxy },
-])(
-  'trusts only the configured certificate with TLS to the upstream server: $name',
-  async ({ has, start }, { skip }) => {
-    skip(!has || !hasOpenssl);
-    const other = makePair(newFolder(), 'two');
-    const env = { FACEMATCH_TLS_CERT: pair.cert, FACEMATCH_TLS_KEY: pair.key };
-    const server = await TestServer.forTest({ env });
+describe.skipIf(!hasOpenssl)('TLS to the upstream server', () => {
+  let server: TestServer;
+  let other: Pair;
+  beforeAll(async () => {
+    other = makePair(newFolder(), 'two');
+    const tls = { FACEMATCH_TLS_CERT: pair.cert, FACEMATCH_TLS_KEY: pair.key };
+    server = await TestServer.start({ env: tls });
+    return () => server.stop();
+  });
+
+  test.for([
+    { name: 'nginx', has: hasNginx, start: startNginx },
+    { name: 'HAProxy', has: hasHaproxy, start: startHaproxy },
+  ])('needs the configured certificate: $name', async ({ has, start }, { skip }) => {
+    skip(!has);
     for (const [ca, status] of [
       [pair.cert, 200],
       [other.cert, 503],
@@ -261,8 +264,8 @@ test.for([
       expect((await post(proxy.port, server.key)).status).toBe(status);
       await proxy.stop();
     }
-  },
-);
+  });
+});
 
 /** Checks a problem that a page of an allowed origin gets, from the proxy or the server. */
 function expectProblemOf(response: Awaited<ReturnType<typeof post>>, code: ErrorCode): void {
@@ -321,16 +324,23 @@ const samples: readonly Sample[] = [
 ];
 const ask = { headers: { ...asPage, 'x-request-id': 'mine' } };
 
-test.for(samples)(
-  'serves matches over TLS, forwards rejections, counts clients by IP address, and skips a stopped server: $name',
-  async ({ has, start, afterStop }, { skip }) => {
-    skip(!has || !hasOpenssl);
-    const servers = await pairOfServers();
-    onTestFinished(servers.stop);
-    const proxy = await start([servers.first, servers.second], []);
-    onTestFinished(() => proxy.stop());
-    const { port } = proxy;
-    const response = await post(port, servers.key, ask);
+describe.for(samples)('the sample for $name', ({ has, start, late, crowded, afterStop }) => {
+  const canRun = has && hasOpenssl;
+  const testHere = test.skipIf(!canRun);
+  let first: TestServer;
+  let port: number;
+  /** The port of a proxy with only the first server. */
+  let lonePort: number;
+  beforeAll(async () => {
+    if (!canRun) return;
+    first = await startFirst();
+    const proxies = [await start([first, second], []), await start([first], [late])];
+    [port, lonePort] = proxies.map((proxy) => proxy.port) as [number, number];
+    return () => Promise.all([...proxies.map((proxy) => proxy.stop()), first.stop()]);
+  });
+
+  testHere('serves matches over TLS, and forwards rejections', async () => {
+    const response = await post(port, key, ask);
     expect(response).toMatchObject({ status: 200, body: { match: true } });
     expect(response.headers['x-request-id']).toBe(response.body.request_id);
     expect(response.headers['strict-transport-security']).toContain('max-age=');
@@ -340,39 +350,39 @@ test.for(samples)(
       [28 * MiB, {}, 'body_too_large'],
       [maxJsonBytes, asJson, 'invalid_json'],
     ] as const) {
-      const rejected = await post(port, servers.key, { ...zeros(size), headers: { ...headers, ...asPage } });
+      const rejected = await post(port, key, { ...zeros(size), headers: { ...headers, ...asPage } });
       expectProblemOf(rejected, code);
     }
+  });
+
+  testHere('counts clients by their IP address', async () => {
     // The proxy appends 127.0.0.1, and only this IP address is counted, whatever the client sent.
     const heard = new Set<number>();
     const tryKey = (from: string) => ({ headers: { 'x-forwarded-for': from } });
     for (let count = 0; count < 12; count++)
       heard.add((await post(port, 'wrong', tryKey(`192.0.2.${count}`))).status);
     expect(heard).toEqual(new Set([401, 429]));
-    expect((await post(servers.first, 'wrong', tryKey('192.0.2.99'))).status).toBe(401);
+    expect((await post(first, 'wrong', tryKey('192.0.2.99'))).status).toBe(401);
+  });
 
-    await servers.first.stop();
+  testHere('responds to pages itself if the server does not respond', async () => {
+    first.gate.close();
+    expectProblemOf(await post(lonePort, key, ask), 'deadline_exceeded');
+    first.gate.open();
+  });
+
+  testHere('skips a stopped server', async () => {
+    await first.stop();
     const after: number[] = [];
     while (after.slice(-8).filter((status) => status === 200).length < 8)
-      after.push((await post(port, servers.key)).status);
+      after.push((await post(port, key)).status);
     expect(after.filter((status) => !afterStop.includes(status))).toEqual([]);
-  },
-);
+  });
 
-test.for(samples)(
-  'responds to pages itself if the server is down or does not respond: $name',
-  async (...row) => {
-    const [{ has, start, late }, { skip }] = row;
-    skip(!has || !hasOpenssl);
-    const env = { FACEMATCH_TRUSTED_HOPS: '1', FACEMATCH_CORS_ORIGINS: asPage.origin };
-    const server = await TestServer.forTest({ env, gate: 'open' });
-    const own = await post(server, 'wrong', ask);
-    const proxy = await start([server], [late]);
-    onTestFinished(() => proxy.stop());
-    server.gate.close();
-    expectProblemOf(await post(proxy.port, server.key, ask), 'deadline_exceeded');
-    await server.stop();
-    const response = await post(proxy.port, server.key, ask);
+  testHere('responds to pages itself if the server is down', async () => {
+    await first.stop();
+    const own = await post(second, 'wrong', ask);
+    const response = await post(lonePort, key, ask);
     expectProblemOf(response, 'not_ready');
     expect(response.headers).toMatchObject({
       'retry-after': '1',
@@ -380,35 +390,31 @@ test.for(samples)(
     });
     // A request id that could break out of the JSON is replaced, whichever of several headers is used.
     const headers = { origin: 'https://other.example', 'x-request-id': ['"', 'mine', '"'] };
-    const otherSite = await post(proxy.port, server.key, { headers });
+    const otherSite = await post(lonePort, key, { headers });
     expect(otherSite.body.request_id).toMatch(/^[0-9a-f-]{32,36}$/);
     expect(otherSite.headers).not.toHaveProperty('access-control-allow-origin');
-  },
-);
+  });
 
-test.for(samples.filter(({ crowded }) => crowded))(
-  'reports too many connections to pages: $name',
-  async ({ has, start, crowded }, { skip }) => {
-    skip(!has || !hasOpenssl);
-    const server = await TestServer.forTest();
-    const proxy = await start([server], [crowded!]);
+  if (crowded === undefined) return;
+  testHere('reports too many connections to pages', async () => {
+    const proxy = await start([second], [crowded]);
     onTestFinished(() => proxy.stop());
     const client = new RawClient(await connectTls(proxy.port, { servername: 'localhost' }));
-    client.write(server.lengthHeaders(body.length, { expect: '100-continue' }));
+    client.write(second.lengthHeaders(body.length, { expect: '100-continue' }));
     await client.until(() => client.text.includes('100 Continue'));
-    const rejected = await post(proxy.port, server.key, { headers: asPage });
+    const rejected = await post(proxy.port, key, { headers: asPage });
     client.leave();
     expectProblemOf(rejected, 'rate_limit_exceeded');
     expect(rejected.headers['retry-after']).toBe('1');
-  },
-);
+  });
+});
 
 /** Runs the example of docs/replicas.md on a small scale. */
 test.skipIf(!redisInstalled || !hasNginx)(
   'keeps one limit for three replicas behind nginx, and loses no request when one or Redis is killed, or all are replaced',
   async () => {
     const proof = projectPath('deploy/replicas/prove.mjs');
-    const { code, stdout, stderr } = await run(proof, ['--seconds', '2', '--json'], projectPath('.'));
+    const { code, stdout, stderr } = await run(proof, ['--seconds', '1', '--json'], projectPath('.'));
     expect(stderr).toBe('');
     const { claims } = JSON.parse(stdout) as { claims: { ok: boolean }[] };
     expect(claims.filter(({ ok }) => !ok)).toEqual([]);
