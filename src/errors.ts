@@ -267,7 +267,7 @@ export const errorTable = {
     status: 422,
     title: 'The photos on one side may show different people',
     detail:
-      '"errors" lists each photo or embedding that does not agree with the others on its side; of two photos, either may show someone else. Send photos of one person, or lower min_agreement_percent.',
+      '"errors" lists each photo or embedding that does not agree with the others on its side; if a side has two photos, either may show someone else. Send photos of one person, or lower min_agreement_percent.',
     group: 'image',
     requests: 'persons',
     members: ['errors'],

@@ -47,7 +47,7 @@ export const Face = object(
       mouth_left: point('Left corner of the mouth'),
     }),
     detection_score: share.describe(
-      'Confidence of the detector. For a face of a later pass, measured in an enlarged crop',
+      'Confidence of the detector. For a face of a later pass, it is measured in an enlarged crop',
     ),
     found_by: word(foundBy, 'Detection pass that found the face:'),
     human_score: optional(

@@ -98,7 +98,7 @@ export const optionRules = {
     kind: 'boolean',
     default: true,
     description:
-      'Run additional detection passes for small and rotated faces. If no face was found, also search for dark, printed and cropped faces. Slower',
+      'Run additional detection passes for small and rotated faces. If no face was found, also search for dark, printed and cropped faces. This takes longer',
     endpoints: anyImage,
     analysis: true,
   },

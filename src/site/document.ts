@@ -149,7 +149,7 @@ function introduction(config: Config): string {
       'Without enough tokens the server returns 429 with `Retry-After`.',
     '## Errors',
     'Every error is `application/problem+json` (RFC 9457). `code` is machine-readable and never changes its meaning; `detail` ' +
-      'says what to do and names the image or the field. Ignore unknown members and codes, because future versions may add some.',
+      'says what to do and names the image or the field. Treat an unknown error code by its status, and ignore unknown members, because future versions may add some.',
     '## Warnings',
     'A response may have `warnings`, such as an ignored field or a compared face of low quality. `code` and `reason` are ' +
       'machine-readable; `detail` says how to correct the request. Warnings never change the verdict.',
