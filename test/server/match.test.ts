@@ -11,7 +11,7 @@ import { idOf, TestServer, withCache } from './support/server.ts';
 
 /** Tests 200 responses, and a pack without a calibration, whose responses must not claim a known rate. */
 
-const server = await TestServer.forFile();
+const server = await TestServer.forFile({ env: withCache });
 
 describe('a match', () => {
   test('uses the loaded pack, and lists faces by their index', async () => {
