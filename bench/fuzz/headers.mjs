@@ -54,7 +54,7 @@ export const oddHeaders = [
   Object.fromEntries(Array.from({ length: 120 }, (_item, index) => [`x-${index}`, 'y'])),
 ];
 
-/** µWS closes some of these connections without a response (docs/uws-lifecycle.md). */
+/** µWS closes some of these connections without a response (docs/research/uws.md). */
 // biome-ignore format: a table
 export const oddRequestLines = [
   `GET ${base}/models HTTP/1.1`, `HEAD ${base}/models HTTP/1.1`, `GET ${base}/openapi.json HTTP/1.1`, `GET ${base}/docs HTTP/1.1`,

@@ -15,7 +15,8 @@ export function openLog(level: LogLevel): Log {
   const lines = new LineWriter({
     dest: 2,
     gather_ms: 50,
-    onDropped: (dropped) => logger.warn({ dropped }, 'log lines were dropped: standard error was not read'),
+    onDropped: (dropped) =>
+      logger.warn({ dropped }, 'log lines were dropped: standard error was not read fast enough'),
   });
   const formatters = { level: (word: string) => ({ level: word }) };
   const logger = pino({ level, base: null, timestamp: stdTimeFunctions.isoTime, formatters }, lines);

@@ -30,7 +30,7 @@ const ask = (members: Json = {}, query = '') =>
 const zeros = Buffer.alloc(2048).toString('base64');
 
 describe('match/embeddings', () => {
-  test('scores embeddings like their faces, best first', async () => {
+  test('returns the same scores as a comparison of the photos, best first', async () => {
     const { status, body, headers } = await ask({ searched: 1 });
     expect(status).toBe(200);
     const expected = await Promise.all(
@@ -118,7 +118,7 @@ const noNumbers = Buffer.alloc(2048, 0xff).toString('base64');
 const tooMany = Array.from({ length: maxCandidates + 1 }, () => ({ id: '', embedding: '' }));
 test.each<[string, Json, ErrorCode, object]>([
   ['another version', { version: '0.1.0' }, 'embedding_mismatch', {}],
-  ['a vector of length 0', candidate('a'), 'invalid_embedding', { field: '/candidates/0/embedding' }],
+  ['a zero vector', candidate('a'), 'invalid_embedding', { field: '/candidates/0/embedding' }],
   ['NaN values', { embedding: noNumbers }, 'invalid_embedding', { field: '/embedding' }],
   [
     'an invalid embedding among several',
@@ -187,7 +187,7 @@ test('rejects a body that is too large, with and without Content-Length', async 
   expect(chunked).toMatchObject({ status: 413, body });
 });
 
-test('rejects a request with another media type or without one', async () => {
+test('rejects other media types, and accepts application/json in any case and with parameters', async () => {
   for (const type of ['text/plain', 'application/jsonp', 'multipart/form-data; boundary=x']) {
     expectProblem(await post('{}', type), 'unsupported_media_type');
   }

@@ -58,7 +58,7 @@ describe('the further search before "no match"', () => {
     expect([body.match, comparedFace(body.image1).found_by]).toEqual([true, 'rotated']);
   });
 
-  test('searches the image2 images of match/many further', async () => {
+  test('applies to the image2 images of match/many, but not to image1', async () => {
     const fields = { image1: person, image2: [stranger, withCard] };
     const { body } = await server.match(fields, { path: paths.many });
     expect(body.results.map(({ match }: Json) => match)).toEqual([false, true]);

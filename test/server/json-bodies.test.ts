@@ -63,7 +63,7 @@ describe('a JSON body', () => {
       { ...twoPhotos(), image2: faceless },
       { image1: one, image2: base64(faceless) },
     ],
-  ])('gets the response of the form: %s', async (_what, path, fields, body) => {
+  ])('gets the same response as a form: %s', async (_what, path, fields, body) => {
     const [asForm, asJson] = [await server.match(fields, { path }), await json(body, path)];
     const summaryOf = ({ status, headers, body }: TestResponse) => [
       status,
@@ -117,10 +117,10 @@ describe('reading a JSON body', () => {
   const summaryOf = (words: RegExp) => ({ detail: expect.stringMatching(words) });
 
   test.each<[what: string, body: object, code: string, extras: object]>([
-    ['no image', {}, 'missing_field', { field: 'image1' }],
-    ['one image', { image1: small }, 'missing_field', { field: 'image2' }],
+    ['a body without images', {}, 'missing_field', { field: 'image1' }],
+    ['a body with only one image', { image1: small }, 'missing_field', { field: 'image2' }],
     ['an empty image', { image1: small, image2: '' }, 'missing_field', { field: 'image2' }],
-    ['other names', { img1: 'a', images: ['b'] }, 'missing_field', summaryOf(/ img1, images\.$/)],
+    ['a body with other names', { img1: 'a', images: ['b'] }, 'missing_field', summaryOf(/ img1, images\.$/)],
     ['an image under an unknown name', { ...pair, images: [one] }, 'unknown_file', { field: 'images' }],
     ['a number for an image', { image1: 1 }, 'invalid_field', summaryOf(/ as image1, not 1\.$/)],
     ['a list for an image', { image1: [small] }, 'invalid_field', { field: 'image1', expected }],
@@ -137,7 +137,12 @@ describe('reading a JSON body', () => {
       { position: 27 },
     ],
     ['base64url', { é: 'é', image1: 'AA-_' }, 'invalid_field', { field: 'image1', position: 21 }],
-    ['a URL', { image1: 'data:image/png,AAAA' }, 'invalid_field', summaryOf(/: character 15 .* the comma/)],
+    [
+      'a data: URL without base64',
+      { image1: 'data:image/png,AAAA' },
+      'invalid_field',
+      summaryOf(/: character 15 .* the comma/),
+    ],
     ['a list as the body', [pair], 'invalid_field', { field: '', expected: 'an object' }],
   ])('rejects %s', async (_what, body, code, extras) => {
     expectProblem(await json(body), code as 'invalid_field', extras);
@@ -146,8 +151,8 @@ describe('reading a JSON body', () => {
   test.each<[what: string, body: object, code: string, extras: object]>([
     ['a single image instead of a list', { image2: small }, 'invalid_field', summaryOf(/"\/9j.{29}"…\.$/)],
     ['an empty list', { image1: small, image2: [] }, 'missing_field', { field: 'image2' }],
-    ['too long a list', { image2: Array(17).fill('AAAA') }, 'too_many_images', { limit: 16 }],
-  ])('rejects %s for a list of images', async (_what, body, code, extras) => {
+    ['a list that is too long', { image2: Array(17).fill('AAAA') }, 'too_many_images', { limit: 16 }],
+  ])('rejects %s as image2 of match/many', async (_what, body, code, extras) => {
     expectProblem(await json(body, paths.many), code as 'invalid_field', extras);
   });
 

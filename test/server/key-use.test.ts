@@ -7,7 +7,7 @@ import { samples } from '../fixtures/images.ts';
 import { expectProblem, paths, type Send, twoPhotos } from './support/client.ts';
 import { Home, idOf, TestServer } from './support/server.ts';
 
-/** Tests request ids, traces and client IP addresses, and the limit, use and revocation of a key. */
+/** Tests the limit, use and revocation of a key, Authorization headers, traces, and logged client IP addresses. */
 
 const home = new Home();
 const narrow = home.key({ name: 'narrow', concurrent: 2 });
@@ -27,9 +27,9 @@ async function limit(key: string): Promise<void> {
 }
 
 test.each([
-  ['has', narrow, async () => {}],
-  ['gets while requests are in flight', shop, limit],
-])('rejects a request beyond the limit of requests in flight that a key %s', async (_when, key, change) => {
+  ['before the server starts', narrow, async () => {}],
+  ['while requests are in flight', shop, limit],
+])('rejects a request above a limit of in-flight requests that was set %s', async (_when, key, change) => {
   gate.close();
   const ask = () => server.match(twoPhotos(), { key });
   const running = [ask(), ask()];

@@ -34,7 +34,7 @@ describe('a match', () => {
     const indexes = { image1_face_index: image1.face_index, image2_face_index: image2.face_index };
     expect(body.pairs[0]).toEqual({ ...indexes, similarity, confidence_percent });
     expect(confidence_percent).toBeGreaterThanOrEqual(70);
-    // The rate has two digits. Where it has reached its floor, the percentage still increases.
+    // The rate is rounded to two significant digits. Once it reaches its floor, the percentage still increases.
     const percent = 30 - 10 * Math.log10(body.false_match_rate);
     if (body.extrapolated) expect(confidence_percent).toBeGreaterThanOrEqual(percent);
     else expect(percent).toBeCloseTo(confidence_percent, 0);

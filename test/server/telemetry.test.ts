@@ -155,7 +155,7 @@ describe('the audit log', () => {
     expect(statSync(file).mode & 0o777).toBe(0o600);
   });
 
-  test('has a line for each of several targets, including rejected ones, and counts the verdicts', async () => {
+  test('has a line per image2 of match/many, including rejected ones; metrics count comparisons', async () => {
     const fields = { image1: samples.one, image2: [samples.three, faceless], accuracy_mode: 'fast' };
     let body: Json;
     const ask = async () => ({ body } = await server.match(fields, { path: paths.many }));
@@ -193,7 +193,7 @@ describe('the audit log', () => {
     expect(await decisionsOf(rejected.body.request_id)).toMatchObject([{ code: 'no_face_found' }]);
   });
 
-  test('has one line for all embeddings', async () => {
+  test('has one line per match/embeddings request, without ids and embeddings', async () => {
     const embeddingsBody = await server.embeddingsRequest(samples.one);
     let body: Json;
     const ask = async () => ({ body } = await server.postJson(paths.embeddings, embeddingsBody));

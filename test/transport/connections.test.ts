@@ -130,7 +130,7 @@ test('treats a client that closes its sending side after its request as disconne
 test.each([
   ['large', '/API/v1.0/openapi.json', 20],
   ['small', '/nowhere', 400],
-])('serves requests after clients disconnect before %s responses', async (_size, path, count) => {
+])('serves requests after clients disconnect with unread %s responses', async (_size, path, count) => {
   for (let round = 0; round < 100; round++) {
     const { socket } = connect(server);
     await once(socket, 'connect');

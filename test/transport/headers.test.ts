@@ -12,7 +12,7 @@ import { TestServer, transport } from '../server/support/server.ts';
 
 /**
  * Tests request headers and framings as networks, proxies and clients send them, CORS, and the admin listener.
- * vitest.config.ts runs the tests on each HTTP server. docs/uws-lifecycle.md lists what µWS does not accept.
+ * vitest.config.ts runs the tests on each HTTP server. docs/research/uws.md lists what µWS does not accept.
  */
 
 const server = await TestServer.forFile({
@@ -59,7 +59,7 @@ describe('request headers', () => {
     ['with two Host headers', get('Host: b\r\n'), everywhere(400)],
     ['with an upgrade to another protocol', get('connection: upgrade\r\nupgrade: h2c\r\n'), everywhere(200)],
     ['of CONNECT', 'CONNECT a:443 HTTP/1.1\r\nhost: a\r\n\r\n', { node: 405, uws: 505 }],
-    ['of TLS', '\x16\x03\x01\x02\0\x01\0\r\n\r\n', { node: 400, uws: 505 }],
+    ['that are a TLS handshake', '\x16\x03\x01\x02\0\x01\0\r\n\r\n', { node: 400, uws: 505 }],
     ['with two framings', server.chunkedHeaders({ 'content-length': '5' }) + lastChunk, everywhere(400)],
   ])(
     'get the expected response, or are counted if µWS drops them: %s',
@@ -136,7 +136,7 @@ test.each(['100-continue', '100-Continue', '100-CONTINUE'])(
   },
 );
 
-test('responds to a request before invalid bytes on node:http, but with 505 on µWS', async () => {
+test('serves a request that invalid bytes follow on node:http, and responds with 505 on µWS', async () => {
   const client = new RawClient(server.port);
   client.write(Buffer.concat([server.photoRequest(), Buffer.from('\0 behind\r\n\r\n')]));
   expect(await statusOf(client)).toBe(transport === 'node' ? 200 : 505);
@@ -165,7 +165,7 @@ describe('a page of another origin', () => {
   const longList = `${Array.from({ length: 256 }, (_item, at) => `x-header-${1000 + at}-x`).join()}y`;
   test.each([
     ['the headers that its libraries add', 'baggage,cache-control,tracestate,x-api-key,x-requested-with'],
-    ['names with blanks around them, or none between commas', " x-a ,, X_b!#$%&'*+.^`|~9\t,"],
+    ['names with spaces around them, and empty list items', " x-a ,, X_b!#$%&'*+.^`|~9\t,"],
     ['a list of the maximum length', longList],
     ['a list that is too long (gets the defaults)', `${longList}x`, own],
     ['an invalid name (gets the defaults)', 'x-api-key,x a', own],
@@ -209,7 +209,7 @@ describe('a page of another origin', () => {
 describe('the admin listener', () => {
   const get = (path: string, method = 'GET') => fetch(server.adminOrigin + path, { method });
 
-  test('responds to HEAD, and rejects other methods and paths with problems', async () => {
+  test('responds to HEAD, and returns problem details for other methods and paths', async () => {
     expect((await get('/healthz', 'HEAD')).status).toBe(200);
     const post = await get('/healthz', 'POST');
     expect([post.status, post.headers.get('allow')]).toEqual([405, 'GET, HEAD']);

@@ -7,7 +7,7 @@ import { UnreadResponses } from '../../src/http/unread.ts';
 import { chooseTransport } from '../../src/server/listeners.ts';
 import { transport } from '../server/support/server.ts';
 
-/** Tests listeners of this process, without a server. */
+/** Tests listeners that the test process opens itself, without the facematch server. */
 
 const open = () =>
   chooseTransport(transport).open({

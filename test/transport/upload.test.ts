@@ -67,7 +67,7 @@ describe('a body', () => {
   });
 
   test.each([1, 7, 1000, 100_000])('is read if it arrives in chunks of %i bytes', async (size) => {
-    // Sends the form's headers in small chunks, because they are parsed byte by byte, and the rest in one chunk.
+    // Sends at most 200 chunks of this size and the rest in one chunk, because too many small chunks are rejected.
     const small = body.subarray(0, Math.min(body.length, size * 200));
     const chunks: Buffer[] = [];
     for (let at = 0; at < small.length; at += size)
@@ -91,9 +91,9 @@ describe('a body', () => {
   });
 
   test.each([
-    ['length', server.requestHeaders()],
-    ['chunks', server.chunkedHeaders() + lastChunk],
-  ])('is treated as an empty form without %s', async (_what, text) => {
+    ['no Content-Length', server.requestHeaders()],
+    ['only the last chunk', server.chunkedHeaders() + lastChunk],
+  ])('is treated as an empty form if it has %s', async (_what, text) => {
     client.write(text);
     expect((await client.response()).body).toMatchObject({ status: 400, code: 'invalid_multipart' });
   });
@@ -243,7 +243,7 @@ describe('a client that disconnects', () => {
       'in the middle of a chunk',
       Buffer.concat([Buffer.from(server.chunkedHeaders()), chunk(body).subarray(0, 5000)]),
     ],
-  ])('releases its memory if it disconnects %s', async (_when, bytes) => {
+  ])('leaves no request in flight and no memory in use: %s', async (_when, bytes) => {
     const before = await left();
     client.write(bytes);
     await server.metricBecomes('facematch_requests_in_flight', 1);
@@ -273,7 +273,7 @@ describe('the server after an early response', () => {
     for (; sent < 100 && client.socket.writable; sent++)
       await new Promise((written) => client.socket.write(megabyte, written));
     await client.closed;
-    // 40 MiB, and the content of the kernel's buffers.
+    // The server reads 40 MiB, and the kernel's buffers hold some more.
     expect(sent).toBeGreaterThanOrEqual(40);
     expect(sent).toBeLessThan(100);
   });
@@ -289,7 +289,7 @@ test('accepts seventeen photos of 4 MB if the operator allows it, as a form and 
   const roomy = await TestServer.forTest({
     env: { ...withCache, FACEMATCH_MAX_BODY_BYTES: '80000000', FACEMATCH_DEADLINE_MS: '60000' },
   });
-  // The photos have few pixels, because they are analysed.
+  // The photos have few pixels, so that their analysis is fast.
   const portraits = (cutOuts() as Sharp[]).slice(0, 2).map((face) => face.resize(240).jpeg().toBuffer());
   const [one, two] = (await Promise.all(portraits)) as [Buffer, Buffer];
   const large = (photo: Buffer, index = 0) =>

@@ -53,7 +53,7 @@ const record = {
   tally: { key_name: undefined, images: 0, counts: [], decisions: [] },
 };
 
-test('counts no rejection and creates no series for a code outside the table', async () => {
+test('adds no count and no series to rejections_total for a code outside the error table', async () => {
   const metrics = metricsOf();
   metrics.observe({ ...record, status: 499, code: 'client_left' });
   metrics.observe({ ...record, status: 503, code: 'overloaded' });
@@ -72,15 +72,15 @@ const line = `${'x'.repeat(1023)}\n`;
 const sent = 10_000;
 
 /**
- * Writes into a pipe whose reader pauses until the test reads from it. `blocks`: a write blocks its thread, as with
- * standard error.
+ * Writes to a pipe that the test reads only after all lines are written. `blocks`: a write to the full pipe blocks
+ * its thread, as with standard error.
  */
 test.each([
   [0, 'a pipe', false],
   [10, 'a pipe', false],
   [10, 'a blocking pipe', true],
 ])(
-  'limits the memory of lines collected for %d ms for %s, and reports dropped ones',
+  'limits the memory of waiting lines (gather_ms %d, %s), and reports the number of dropped lines',
   async (gather_ms, _what, blocks) => {
     const pipe = namedPipe();
     const held = await open(pipe, 'r+');
@@ -92,7 +92,7 @@ test.each([
     for (let written = 0; written < sent; written++) lines.write(line);
     // On a busy machine, the check may run in the middle of a write.
     await expect.poll(() => lines.flush()).toBe(!blocks);
-    // 8 MiB of lines of 1 KiB.
+    // LineWriter keeps 8 MiB, that is, 8192 of these lines.
     expect(lines.dropped).toBe(sent - 8192);
     let read = 0;
     const reader = createReadStream(pipe);
@@ -139,7 +139,7 @@ describe('lines that cannot be written', () => {
     lines.end();
   });
 
-  test('are written completely to the file that is opened next', async () => {
+  test('are kept, and written completely to the file that is opened next', async () => {
     const pipe = namedPipe();
     const held = await open(pipe, 'r+');
     const lines = new LineWriter({ dest: pipe, onDropped: () => {} });

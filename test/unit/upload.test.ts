@@ -133,7 +133,7 @@ describe('Uploads', () => {
     expect(() => uploads.open('b', 10, 20)).not.toThrow();
   });
 
-  test('counts up to a huge page beyond the arrived bytes of a large body, within its length and the limit', () => {
+  test('counts at most one additional huge page for a large body, within its length and the limit', () => {
     const uploads = uploadsOf({ limit_bytes: 10 * MiB });
     const [large, second] = [uploads.open('a', 8 * MiB, 8 * MiB), uploads.open('b', 8 * MiB, 8 * MiB)];
     large.add(new Uint8Array(MiB / 8));

@@ -68,7 +68,7 @@ const zipped: PublishedPack = {
 
 const pull = (folder: string, pack = published) =>
   pullPack(pack, join(folder, 'mine'), join(folder, 'cache'));
-/** Only the download of pull(), without the tests of the model, which take seconds. */
+/** Runs only the download of pull(), without the checks of the model, which take seconds. */
 const fetchNet = (folder: string) => download(embedder, join(folder, 'cache'));
 
 describe('facematch packs pull', () => {
@@ -149,7 +149,7 @@ describe('facematch packs pull', () => {
   test.each<[string, Buffer, Responder[]]>([
     ['of another file', Buffer.from('<html>'), [ranged, whole]],
     ['that the server does not continue', net.subarray(0, half), [rejectsRanges, whole]],
-  ])('discards a partial download %s in the same run', async (_, beginning, responders) => {
+  ])('discards a partial download %s, and starts again in the same run', async (_, beginning, responders) => {
     const folder = newFolder();
     const path = pathOf(join(folder, 'cache'), embedder);
     mkdirSync(dirname(path), { recursive: true });

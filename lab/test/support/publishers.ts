@@ -9,7 +9,7 @@ import { sha256 } from '../../../src/engine/pack-files.ts';
 import type { Download } from '../../download.ts';
 import type { PublishedPack } from '../../packs/catalogue.ts';
 
-/** Responds to a request for a file with these bytes. */
+/** Responds to a request. `file`: the bytes of the requested file. */
 export type Responder = (file: Buffer, ...request: Parameters<RequestListener>) => void;
 
 export const whole: Responder = (file, _, response) => response.end(file);

@@ -12,7 +12,7 @@
 namespace facematch {
 namespace {
 
-// The input format of a family's nets, and the index of the output for live.
+// The input format of a family's nets, and the index of the output for a live face.
 struct Family {
   const char* name;
   Normalisation normalisation;

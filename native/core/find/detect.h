@@ -38,7 +38,7 @@ bool is_possible(const Detection& detection, cv::Size image);
 float intersection_over_union(const Box& a, const Box& b);
 
 // Sorts best first, keeps the best 512, and drops each box whose intersection over union with a
-// better box exceeds `iou`.
+// better box that was kept exceeds `iou`.
 void nms(std::vector<Detection>& detections, float iou);
 
 }  // namespace facematch

@@ -15,8 +15,8 @@ namespace facematch {
 namespace {
 
 // Longer sides of copies in pixels. kOverview exceeds the frames of the included packs' detectors,
-// so that rotated, padded and enhanced copies lose no detail. At kDetail the smallest tile fills
-// the frame.
+// so that rotated, padded and enhanced copies lose no detail. At kDetail, even the smallest
+// tile is larger than the frame.
 constexpr int kOverview = 480;
 constexpr int kDetail = 1600;
 
@@ -30,11 +30,12 @@ constexpr float kUprightRoll = 30;
 
 bool has_close_detector(const Finder& finder) { return finder.engine().close_detector.has_value(); }
 
-// Rotation is common and costs three detector runs. The close detector costs two runs, together
-// less than one run of the main detector. It also finds faces that are dark, pale or upside down,
-// but their chips must be enhanced or rotated, so it runs after those passes. If a pack has no
-// close detector, the main detector searches eight padded views. Tiles of an image of 900 pixels or
-// more cost at least 29 runs, and they find false faces in foliage.
+// The passes run in this order. Rotated images are common, and the pass for them costs three
+// detector runs. The close detector costs two runs, together less than one run of the main
+// detector. It also finds faces that are dark, pale or upside down, but their chips must be
+// enhanced or rotated, so it runs after those passes. If a pack has no close detector, the main
+// detector searches eight padded views. Tiles of an image of 900 pixels or more cost at least 29
+// runs, and they find false faces in foliage.
 constexpr std::array kPasses = {DetectionPass::kWhole,      DetectionPass::kRotated,
                                 DetectionPass::kEnhanced,   DetectionPass::kPadded,
                                 DetectionPass::kLargeTiles, DetectionPass::kSmallTiles};

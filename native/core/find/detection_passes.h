@@ -31,12 +31,14 @@ std::vector<FoundFace> find_further(Finder& finder, const EarlierAnalysis& earli
                                     StageTimings& timings_ms);
 
 // Returns faces of the whole image that score at least `min_score` but less than the pack's
-// min_det_score, best first. Omits faces among `known`, so a lower `min_score` only adds faces.
+// min_det_score, best first. Omits faces among `known`, so that a lower `min_score` adds faces but
+// changes none of the known ones.
 std::vector<FoundFace> find_doubtful(Finder& finder, float min_score, std::vector<FoundFace> known,
                                      StageTimings& timings_ms);
 
-// Returns true if no further pass is needed. After the first pass, this requires a single unrotated
-// face, or a nearly upright face among several. After any other pass, any face is enough.
+// Returns true if no further pass is needed. After the first pass, this requires a face with
+// found_by `primary` that is the only face or nearly upright. After any other pass, any face is
+// enough.
 bool ends_search(DetectionPass pass, const std::vector<FoundFace>& faces);
 
 // Longer side in pixels of the image that the first pass needs.

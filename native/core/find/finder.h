@@ -90,7 +90,8 @@ class Finder {
     return coverage;
   }
 
-  // Records the detections in the whole image that are large enough for a hint, best first.
+  // Records the detections in the whole image that are at least kHintSide large in the detector's
+  // frame (see proposals.h), best first.
   void set_candidates(std::vector<Detection> detections) { candidates_ = std::move(detections); }
   const std::vector<Detection>& candidates() const { return candidates_; }
 

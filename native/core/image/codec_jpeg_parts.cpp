@@ -10,7 +10,7 @@ namespace {
 // Returns the rows of the parts, from the top; ranges that are near each other are merged. Each
 // range ends at the end of a row of blocks, which is 1 to 32 pixels high. If skipping begins in the
 // last rows of a row of blocks, libjpeg-turbo 2.1 skips a wrong number of rows for some sampling
-// factors, such as 1x4, 1x2, 1x2.
+// factors, such as 1x4 for Y and 1x2 for Cb and Cr.
 std::vector<cv::Range> rows_of(std::vector<cv::Rect> parts, int height) {
   constexpr int kRowOfBlocks = 32;
   // Skipping fewer rows of pixels than this saves nothing.
@@ -30,8 +30,8 @@ std::vector<cv::Range> rows_of(std::vector<cv::Rect> parts, int height) {
   return rows;
 }
 
-// Returns the pixels at this scale that show a part of the full image, with a margin. At the edge
-// of the decoded area, colours are interpolated from one side only.
+// Scales a part of the full image to `eighths` / 8 and adds a margin, because colours at the edge
+// of the decoded area are interpolated from one side only.
 cv::Rect scaled(const cv::Rect& part, unsigned eighths, cv::Size whole) {
   constexpr int kMargin = 8;
   const auto scale = static_cast<double>(eighths) / 8;
@@ -78,7 +78,7 @@ std::vector<RawImage> decode_jpeg_parts(std::span<const uint8_t> bytes, int min_
   }
   if (std::any_of(found.begin(), found.end(),
                   [](const RawImage& one) { return one.bgr.empty(); })) {
-    throw Error(ErrorCode::kInternalError, "a part lies in no strip");
+    throw Error(ErrorCode::kInternalError, "no decoded strip contains a part");
   }
   return found;
 }

@@ -105,8 +105,9 @@ class Decoder {
   // Sets the row format: BGR, or BGRA with transparency; 8 bits, or 16 bits if is_deep_.
   bool start() {
     passes_ = png_get_interlace_type(png_, info_) == PNG_INTERLACE_NONE ? 1 : 7;
-    // A tone curve may need the second byte of dark or bright tones. Interlaced images are reduced
-    // to 8 bits, because they would take eight bytes per pixel.
+    // 8 bits per sample are too few for dark or bright tones that a tone curve stretches.
+    // Interlaced images are reduced to 8 bits anyway, because 16 bits would take eight bytes per
+    // pixel.
     is_deep_ = space_ != nullptr && passes_ == 1 && png_get_bit_depth(png_, info_) == 16;
     if (space_ != nullptr) to_srgb_.emplace(*space_, is_deep_ ? 65'535 : 255);
     if (setjmp(png_jmpbuf(png_)) != 0) return false;
@@ -130,8 +131,9 @@ class Decoder {
   // Returns the type of the buffer that read_rows() needs.
   int buffer_type() const { return is_deep_ ? CV_16UC4 : CV_8UC4; }
 
-  // Returns the number of rows of that buffer; 0 if none is needed. An interlaced image with
-  // transparency needs all rows at once; other images need no second copy.
+  // Returns the number of rows of that buffer; 0 if no buffer is needed. An interlaced image with
+  // transparency needs all rows, because each pass adds pixels to them. For others, one row is
+  // enough.
   int buffered_rows() const {
     if (!has_alpha_ && !is_deep_) return 0;
     return passes_ == 1 ? 1 : height();
@@ -255,7 +257,7 @@ void append_chunk(Bytes& out, std::string_view name, std::span<const uint8_t> da
 
 constexpr size_t kSignature = 8;
 
-// Inflates the rest of a chunk; returns nothing if it is damaged, or longer than any profile.
+// Inflates a profile. Returns nothing if the data is damaged or inflates to more than kMaxBytes.
 Bytes inflated(std::span<const uint8_t> data, const Budget& budget) {
   constexpr size_t kMaxBytes = size_t{4} << 20, kPiece = size_t{64} << 10;
   z_stream stream = {};
@@ -378,8 +380,8 @@ bool read_control(const Chunk& chunk, Frame& frame) {
 
 // Returns nothing if frames are missing or their chunks violate the specification. The first image
 // of the file is then shown (PNG specification, third edition, section 13.1). Throws Error if the
-// file is truncated, only a checksum is wrong, or the first frame is empty. In these three cases
-// Chromium and other decoders show a frame.
+// file is truncated, if a checksum of these chunks is wrong, or if the first frame is empty,
+// because Chromium and other decoders then show a frame instead of the first image.
 std::optional<Frame> first_frame(std::span<const uint8_t> bytes, const Budget& budget) {
   Frame frame;
   Bytes header, others;

@@ -67,7 +67,7 @@ class RiffChunks {
     }
     const size_t length = little_endian(rest, 4, 4);
     size_t whole = RiffChunk::kHeader + length + length % 2;
-    if (whole > rest.size() + missing_) throw damaged("a chunk is longer than the file says");
+    if (whole > rest.size() + missing_) throw damaged("a chunk exceeds the declared file size");
     if (std::equal(rest.begin(), rest.begin() + 4, "ANMF")) {
       if (length < kParameters) throw damaged("a frame is damaged");
       whole = RiffChunk::kHeader + kParameters;
@@ -88,10 +88,10 @@ class RiffChunks {
   bool is_truncated_ = false;
 };
 
-// The parts of a file that are read, as in RFC 9649, section 2.7. Where it leaves a choice, they
-// are those of libwebp's demuxer, which browsers use. The demuxer itself is not used, because it
-// walks through a list of all earlier chunks for each chunk: a file of 10 MB with a million empty
-// chunks took an hour.
+// The parts of a file that are read, as in RFC 9649, section 2.7. Where the RFC leaves
+// a choice, the code follows libwebp's demuxer, which browsers use. The demuxer itself is not used,
+// because it walks through a list of all earlier chunks for each chunk: a file of 10 MB with a
+// million empty chunks took an hour.
 struct Contents {
   std::span<const uint8_t> frame;  // first frame: VP8L, VP8, or ALPH and VP8
   cv::Point at;                    // top left of the frame on the canvas
@@ -128,7 +128,7 @@ Contents read_extended(const RiffChunk& header, RiffChunks& chunks) {
   contents.canvas = {static_cast<int>(1 + little_endian(data, 4, 3)),
                      static_cast<int>(1 + little_endian(data, 7, 3))};
   bool has_parameters = false;         // true after an ANIM chunk
-  const uint8_t* frame_end = nullptr;  // end of the frame that the next chunk begins
+  const uint8_t* frame_end = nullptr;  // end of the frame whose first chunk comes next
   for (RiffChunk chunk; chunks.next(chunk);) {
     const auto name = chunk.name();
     const uint8_t* const end = std::exchange(frame_end, nullptr);
@@ -151,7 +151,7 @@ Contents read_extended(const RiffChunk& header, RiffChunks& chunks) {
       if (contents.is_animation && !contents.frame.empty()) continue;
       const bool allowed =
           contents.is_animation ? end != nullptr : contents.frame.empty() && !has_parameters;
-      if (!allowed) throw damaged("an image is in the wrong place");
+      if (!allowed) throw damaged("an image chunk is in the wrong place");
       const bool with_alpha = contents.is_animation || (flags & ALPHA_FLAG) != 0;
       contents.frame = frame_of(chunk, chunks, with_alpha);
       if (contents.is_animation && contents.frame.data() + contents.frame.size() > end) {
@@ -239,7 +239,7 @@ RawImage decode_webp(std::span<const uint8_t> bytes, const ImageLimits& limits,
   raw.height = canvas.height;
   raw.orientation = contents.orientation.value_or(1);
   raw.bgr = new_pixels(canvas, CV_8UC3);
-  // White, like transparency: browsers ignore the background colour that the file proposes.
+  // The rest of the canvas is white. Browsers ignore the background colour that the file proposes.
   if (place.size() != canvas) raw.bgr.setTo(cv::Scalar::all(255));
   cv::Mat bgr = raw.bgr(place);
   const bool alpha = features.has_alpha != 0;

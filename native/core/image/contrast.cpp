@@ -27,8 +27,8 @@ Histogram histogram_of(const cv::Mat& grey) {
   return histogram;
 }
 
-// Returns the first level, counted from `first` by `step`, at which the sum of pixels exceeds
-// `count`.
+// Adds up the pixels of each level, from `first` in steps of `step`. Returns the level at which the
+// sum exceeds `count`.
 int level_after(const Histogram& histogram, int first, int step, double count) {
   double seen = 0;
   int level = first;

@@ -7,8 +7,8 @@ namespace facematch {
 
 // Stretches the grey levels of CV_8UC3 `bgr` over the whole range and clips the darkest and
 // lightest half per cent; a gamma curve brightens an image that is still dark. All channels get the
-// same curve, which keeps hues. An image whose grey levels span more than `max_range` is returned
-// unchanged.
+// same curve, so grey pixels stay grey. An image whose grey levels span more than `max_range` is
+// returned unchanged.
 cv::Mat stretch_contrast(const cv::Mat& bgr, int max_range = 255);
 
 // Equalises contrast locally (CLAHE on luma), for a dark face in a bright image.

@@ -40,8 +40,8 @@ std::vector<View> decode_parts(std::span<const uint8_t> bytes, const DecodedImag
                                int min_side, std::span<const cv::Rect> parts,
                                const Budget& budget = {});
 
-// Returns the format of a file by its first bytes: "jpeg", "png", "webp", the name of an
-// unsupported format, or "unknown".
+// Returns the format of a file by its signature, and for a TIFF also by its first IFD: "jpeg",
+// "png", "webp", the name of an unsupported format, or "unknown".
 const char* sniff(std::span<const uint8_t> bytes);
 
 }  // namespace facematch

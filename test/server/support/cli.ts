@@ -51,8 +51,8 @@ export function facematch(line: Line, folder: string, env?: NodeJS.ProcessEnv): 
 
 /**
  * Runs a command line like facematch(), but in a process that runs one line after another. This saves half a
- * second of CPU time for loading the program, and as much for a model pack. Do not use it for a pack whose files
- * change, because a process loads a pack once.
+ * second of CPU time for loading the program, and another half second for loading a model pack. Do not use it for
+ * a pack whose files change, because a process loads a pack once.
  */
 export function facematchInHost(line: Line, folder: string, env: NodeJS.ProcessEnv = {}): Promise<Outcome> {
   const outcome = previous.then(() => hostRun({ args: wordsOf(line), folder, env: environment(env) }));
@@ -69,7 +69,10 @@ interface Host {
   output(): Omit<Outcome, 'code'>;
 }
 
-/** Starts the process. Its output goes to files, so that a line's output is complete when the line has ended. */
+/**
+ * Starts the process. Its output goes to files, so that the whole output of a command line can be read when the
+ * process reports the exit code.
+ */
 async function startHost(): Promise<Host> {
   const folder = newFolder();
   const files = ['stdout', 'stderr'].map((name) => join(folder, name));
@@ -99,12 +102,12 @@ async function hostRun(line: object): Promise<Outcome> {
   const code = await Promise.race([exited, ended.then(() => undefined)]);
   if (code === undefined) {
     host = undefined;
-    throw new Error(`The process ended within a command line: ${output().stderr}`);
+    throw new Error(`The process ended while it ran a command line: ${output().stderr}`);
   }
   return { code, ...output() };
 }
 
-/** Checks that a failing command writes the reason to standard error, and nothing else. */
+/** Checks the exit code, that standard error contains the message, and that standard output is empty. */
 export function expectFailure({ code, stdout, stderr }: Outcome, expected: number, message: string): void {
   expect(stderr).toContain(message);
   expect({ code, stdout }).toEqual({ code: expected, stdout: '' });

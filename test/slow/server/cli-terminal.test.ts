@@ -72,7 +72,7 @@ beforeAll(async () => {
 test.each([
   { env: {}, coloured: false },
   { env: { FORCE_COLOR: '1' }, coloured: true },
-])('colours an error in a pipe with $env: $coloured', async ({ env, coloured }) => {
+])('colours an error in a pipe only if FORCE_COLOR is set: $env', async ({ env, coloured }) => {
   const { stderr } = await facematch('keys list', folder, env);
   expect(stderr).toContain('does not exist');
   expect(stderr.includes(colour)).toBe(coloured);
@@ -82,7 +82,7 @@ describe.skipIf(!hasTerminals)('the program on a terminal', () => {
   test.each([
     { env: {}, coloured: true },
     { env: { NO_COLOR: '1' }, coloured: false },
-  ])('colours results and errors with $env: $coloured', async ({ env, coloured }) => {
+  ])('colours results and errors unless NO_COLOR is set: $env', async ({ env, coloured }) => {
     for (const [line, code, words] of [
       ['match a.jpg b.png', 0, 'Match ('],
       ['keys list', 1, 'does not exist'],
@@ -139,7 +139,7 @@ describe.skipIf(!hasTerminals)('the program on a terminal', () => {
     expect(readdirSync(temporary)).toEqual([]);
   });
 
-  test('exits a demo with 130 on Ctrl-C, after removing its server and folder', async () => {
+  test('exits a demo with 130 on Ctrl-C, and removes its folder', async () => {
     mkdirSync(join(folder, 'temporary'));
     const env = { TMPDIR: join(folder, 'temporary') };
     const terminal = new Terminal(`exec ${command} demo a.jpg b.png`, folder, env);

@@ -23,7 +23,7 @@ const sticky = (number: number) => Buffer.concat([samples.one, Buffer.from(`STUC
 const detect = (image: Buffer) => server.match({ image }, { path: paths.detect });
 const stuck = (count: number) => server.metricBecomes('facematch_workers_stuck', count);
 const workers = (count: number) => server.metricBecomes('facematch_workers', count);
-/** Lets as many calls return. */
+/** Lets `calls` stuck calls return, by writing a byte for each. */
 async function release(pipe: string, calls: number): Promise<void> {
   const writer = await open(pipe, 'w');
   await writer.write('.'.repeat(calls));
@@ -48,7 +48,7 @@ describe('a worker that is stuck in a native call', () => {
     });
   });
 
-  test('is replaced at most once, and makes the process unhealthy only if all workers are blocked', async () => {
+  test('is not replaced while two replaced ones are stuck; the process is then unhealthy', async () => {
     deadlines([await detect(sticky(2))]);
     await stuck(2);
     await workers(2);

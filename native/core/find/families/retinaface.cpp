@@ -1,7 +1,7 @@
 // RetinaFace as trained with PyTorch: an SSD with square priors in the centre of each cell. The
 // manifest defines strides, priors and variances. Both outputs are ordered by grid, row, column and
 // prior. Scores, n x 2: background, face. Boxes, n x 4, relative to the prior: centre (x, y, in
-// sides of the prior) and logarithm of the sides.
+// units of the prior's side) and logarithm of the sides.
 #include "retinaface.h"
 
 #include <cmath>

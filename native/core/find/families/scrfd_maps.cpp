@@ -1,6 +1,7 @@
-// SCRFD (InsightFace) with the raw maps of its head. For each stride, the outputs have one plane of
-// the grid's size per number, ordered by anchor. Scores are 0..1 or, from a head without sigmoid,
-// logits. Boxes are as in the family scrfd. Points, if a net has them, are ignored.
+// SCRFD (InsightFace) with the raw maps of its head. For each stride, an output consists of planes
+// of the grid's size, ordered by anchor: one plane per anchor for scores, four for boxes. Scores
+// are 0..1 or, from a head without sigmoid, logits. Boxes are as in the family scrfd. Points, if a
+// net has them, are ignored.
 #include <algorithm>
 
 #include "family.h"

@@ -1,5 +1,6 @@
-// An SSD that decodes its own boxes, as in Ultra-Light's files. scores, n x 2, after softmax:
-// background, face. boxes, n x 4: corners (left, top, right, bottom) as shares of the input.
+// An SSD that decodes its own boxes, such as Ultra-Light-Fast-Generic-Face-Detector with
+// postprocessing. scores, n x 2, after softmax: background, face. boxes, n x 4: corners (left, top,
+// right, bottom) as shares of the input.
 #include <algorithm>
 
 #include "family.h"

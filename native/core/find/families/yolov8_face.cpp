@@ -1,7 +1,7 @@
-// YOLOv8-face: no anchors, one box for each cell of three grids. For each stride, the output has a
-// plane of the grid's size for each number. The first 64 are logits of 16 distances from the centre
-// of the cell (0 to 15 cells) for each side of the box (left, top, right, bottom). The logit of a
-// face follows. Points after it are ignored.
+// YOLOv8-face: no anchors, one box for each cell of three grids. For each stride, one
+// output consists of planes of the grid's size. The first 64 planes are logits of 16 distances from
+// the centre of the cell (0 to 15 cells) for each side of the box (left, top, right, bottom). The
+// next plane is the logit of a face. Planes for points follow and are ignored.
 #include <array>
 #include <cmath>
 
