@@ -259,17 +259,17 @@ constexpr size_t kSignature = 8;
 
 // Inflates a profile. Returns nothing if the data is damaged or inflates to more than kMaxBytes.
 Bytes inflated(std::span<const uint8_t> data, const Budget& budget) {
-  constexpr size_t kMaxBytes = size_t{4} << 20, kPiece = size_t{64} << 10;
+  constexpr size_t kMaxBytes = size_t{4} << 20, kPieceSize = size_t{64} << 10;
   z_stream stream = {};
   if (inflateInit(&stream) != Z_OK) throw out_of_memory();
   const std::unique_ptr<z_stream, decltype(&inflateEnd)> end(&stream, inflateEnd);
   stream.next_in = const_cast<Bytef*>(data.data());
   stream.avail_in = static_cast<uInt>(data.size());
-  Bytes out, piece(kPiece);
+  Bytes out, piece(kPieceSize);
   for (int status = Z_OK; status == Z_OK && out.size() < kMaxBytes;) {
     if (budget.spent()) budget.stop();
     stream.next_out = piece.data();
-    stream.avail_out = kPiece;
+    stream.avail_out = kPieceSize;
     status = inflate(&stream, Z_NO_FLUSH);
     out.insert(out.end(), piece.begin(), piece.end() - stream.avail_out);
     if (status == Z_MEM_ERROR) throw out_of_memory();
