@@ -210,7 +210,7 @@ describe('facematch packs check', () => {
     writeFileSync(join(pack, 'manifest.json'), JSON.stringify(manifest));
     const { stdout } = await packs(`check ${pack}`);
     expect(stdout).toMatch(
-      /warning\s+preprocessing\s+with the preprocessing of (adaface|insightface) the embedder separates/,
+      /warning\s+preprocessing\s+with the preprocessing of (adaface|insightface), the embedder separates/,
     );
   });
 

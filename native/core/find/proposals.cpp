@@ -37,13 +37,11 @@ bool is_known(const std::vector<Proposal>& proposals, const Proposal& one) {
 }
 
 // Returns the detections in each enlarged hint, in pixels of the image. The hints are side by side
-// in one frame, in squares of `slot` pixels, so that one detector run searches all of them. The
-// frame has only the rows that the hints fill, because a run's time is proportional to its pixels.
+// in one frame, in squares of `slot` pixels, so that one detector run searches all of them.
 std::vector<std::vector<Detection>> detect_enlarged(Finder& finder, const Detector& detector,
                                                     std::span<const Hint> hints, int slot) {
-  const int columns = detector.spec().width / slot;
-  const int rows = (static_cast<int>(hints.size()) + columns - 1) / columns;
-  cv::Mat sheet(rows * slot, detector.spec().width, CV_8UC3, cv::Scalar::all(0));
+  cv::Mat sheet(detector.spec().height, detector.spec().width, CV_8UC3, cv::Scalar::all(0));
+  const int columns = sheet.cols / slot;
   std::vector<Similarity> to_image;
   for (const auto& [proposal, pixels] : hints) {
     const int index = static_cast<int>(to_image.size());
