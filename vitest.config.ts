@@ -32,6 +32,8 @@ const uwsContract = [...contract, ...without('listener', 'live', 'rejections', '
 const built = /^(?:\.\.\/)+dist\/src\/(.*)\.js$/;
 const sources = fileURLToPath(new URL('src/$1.ts', import.meta.url));
 
+/** Tests whose camera plays a video in real time. On a busy machine, Chromium drops frames. */
+const camera = ['live', 'live-check-in'].map((file) => `test/slow/browser/${file}.test.ts`);
 const slow = ['browser', 'deploy', 'fuzz', 'server'].map((folder) => `test/slow/${folder}`);
 
 // Disables ONNX Runtime's telemetry, which the native addon requires.
@@ -54,7 +56,12 @@ export default defineConfig({
       sharedProject('fast', filesOf('test/server', 'test/transport', 'lab/test')),
       isolatedProject('fast-alone', filesOf('test/native')),
       isolatedProject('slow-alone', filesOf('test/slow/model', 'test/slow/native', 'lab/test/slow')),
-      sharedProject('slow-many', filesOf(...slow)),
+      sharedProject('slow-many', [...filesOf(...slow), ...camera.map((file) => `!${file}`)]),
+      // Runs after all other projects, one file at a time.
+      {
+        extends: true as const,
+        test: { name: 'slow-camera', include: camera, maxWorkers: 1, sequence: { groupOrder: 1 } },
+      },
       sharedProject('slow-node', contract, { FACEMATCH_HTTP: 'node' }),
       ...(nextNode() === undefined
         ? []
