@@ -19,7 +19,7 @@ const video_s = 12;
 /**
  * The video plays in real time. On a busy machine, Chromium drops frames, so a failed test runs again with a new video.
  */
-const retry = 2;
+const retry = 4;
 
 describe.skipIf(chromiumFile === undefined)('the live check', { retry }, () => {
   let server: TestServer;
