@@ -73,7 +73,7 @@ const server = await startServer({
     FACEMATCH_WORKERS: '2',
     // Large enough for all clients. A place holds two images, and a one-to-many match has up to 17.
     FACEMATCH_QUEUE_CAPACITY: '200',
-    // With sanitizers on a busy machine, a request may wait longer than the default.
+    // A request may wait longer than the default if sanitizers run on a busy machine.
     FACEMATCH_DEADLINE_MS: '40000',
     FACEMATCH_ENDPOINTS: endpointIds.join(','),
     FACEMATCH_UPLOAD_IDLE_TIMEOUT_S: '2',

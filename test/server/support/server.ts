@@ -100,7 +100,7 @@ export class TestServer {
     const GATE_FILE = join(home.folder, 'gate');
     this.gate = { close: () => writeFileSync(GATE_FILE, ''), open: () => rmSync(GATE_FILE, { force: true }) };
     if (gate === 'closed') this.gate.close();
-    // With `next`, uses a Node and a C library that can load the newest µWebSockets.js.
+    // `next` selects a Node and a C library that can load the newest µWebSockets.js.
     const runtime = process.env.FACEMATCH_TEST_NODE === 'next' ? nextNode() : [process.execPath];
     const [command, ...args] = [...under, ...runtime, ...node, ...serve];
     ({ child: this.child, ended: this.ended } = launch(command, args, {
