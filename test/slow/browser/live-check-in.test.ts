@@ -21,7 +21,7 @@ const poseAt = (at_s: number) => ({ yaw: 24 * turn(at_s, 1.2), pitch: 0 });
 const video_s = 6;
 
 /** The video plays in real time, and Chromium drops frames on a busy machine. */
-const retry = 4;
+const retry = 2;
 
 describe.skipIf(chromiumFile === undefined)('the live check-in example', { retry }, () => {
   let server: TestServer;

@@ -13,13 +13,13 @@ const wanted = ['left', 'up'];
 const challengePath = '**/face/match/challenge';
 
 /** The head looks straight until the page shows its first prompt, and then follows the prompts of 3.2 s each. */
-const poseAt = (at_s: number) => ({ yaw: 24 * turn(at_s, 2.4), pitch: 23 * turn(at_s, 5.6) });
+const poseAt = (at_s: number) => ({ yaw: 24 * turn(at_s, 3), pitch: 23 * turn(at_s, 6.2) });
 const video_s = 12;
 
 /**
  * The video plays in real time. On a busy machine, Chromium drops frames, so a failed test runs again with a new video.
  */
-const retry = 4;
+const retry = 2;
 
 describe.skipIf(chromiumFile === undefined)('the live check', { retry }, () => {
   let server: TestServer;

@@ -32,6 +32,9 @@ export async function videoOf(
   return file;
 }
 
-/** Returns how far a head has turned, from 0 to 1. It turns at `from_s`, and is back after 1.8 s. */
+/**
+ * Returns how far a head has turned, from 0 to 1. It turns at `from_s`, within 0.8 s, and is back after 2.6 s. A head
+ * that turns within 0.5 s fails with motion_jump, depending on when the page captures its frames.
+ */
 export const turn = (at_s: number, from_s: number) =>
-  Math.max(0, Math.min(1, 2 * Math.min(at_s - from_s, from_s + 1.8 - at_s)));
+  Math.max(0, Math.min(1, Math.min(at_s - from_s, from_s + 2.6 - at_s) / 0.8));
