@@ -132,9 +132,7 @@ function detailsOf(faults: readonly ImageFault[]): string {
   const fields = faceless.map(nameOf).join(' and ');
   const cut = faceless.filter(({ search_timed_out }) => search_timed_out).map(nameOf);
   const short =
-    cut.length > 0
-      ? [`The search for faces in ${cut.join(' and ')} reached its time limit and was stopped.`]
-      : [];
+    cut.length > 0 ? [`The search for faces in ${cut.join(' and ')} reached its limit and was stopped.`] : [];
   return [...others, detailOf(first, fields), ...short].join(' ');
 }
 

@@ -99,13 +99,13 @@ export function incomplete(
   const name = photoName(field, index);
   const place = index === undefined ? { field } : { field, index };
   if (search_timed_out) {
-    const detail = `The search for faces in ${name} reached its time limit and was stopped: faces may be missing from the list. Send a smaller image.`;
+    const detail = `The search for faces in ${name} reached its limit and was stopped: faces may be missing from the list. Send a smaller image.`;
     return [
       { code: 'search_timed_out', ...place, detail },
       {
         code: 'faces_omitted',
         ...place,
-        detail: `The list of faces in ${name} may be incomplete: the time limit was reached.`,
+        detail: `The list of faces in ${name} may be incomplete: the search was stopped.`,
       },
     ];
   }

@@ -1,4 +1,5 @@
 import { isIP } from 'node:net';
+import type { Logger } from 'pino';
 import { Problem } from '../errors.ts';
 import type { Services } from './context.ts';
 import type { Exchange, Reply } from './exchange.ts';
@@ -11,6 +12,7 @@ interface AdminServices extends Pick<Services, 'config' | 'readiness' | 'engine'
   http: 'uws' | 'node';
   /** A warning for the operator, shown although the service is ready. */
   detail: string | undefined;
+  logger: Logger;
 }
 
 /** Values of `status` in the responses of /readyz. `recovering`: all workers died, and their replacements are starting. */
@@ -62,6 +64,8 @@ export async function handleAdmin(exchange: Exchange, services: AdminServices): 
     exchange.reply(await buildResponse(services));
   } catch (error) {
     const rejection = error instanceof Problem ? error : new Problem('internal_error');
+    if (rejection !== error)
+      services.logger.error({ request_id, path, error: String(error) }, 'failed to handle an admin request');
     const allow = rejection.code === 'method_not_allowed' ? [['Allow', 'GET, HEAD'] as const] : [];
     exchange.reply(problem(rejection, request_id), allow);
   }

@@ -168,6 +168,6 @@ export async function openAdmin(
     variables: 'FACEMATCH_ADMIN_HOST and FACEMATCH_ADMIN_PORT',
     connections,
     makesRoom: true,
-    handle: (exchange) => void handleAdmin(exchange, { ...services, http, detail }),
+    handle: (exchange) => void handleAdmin(exchange, { ...services, http, detail, logger: log.logger }),
   });
 }

@@ -155,7 +155,8 @@ function introduction(config: Config): string {
       'machine-readable; `detail` says how to correct the request. Warnings never change the verdict.',
     '## Requests',
     'Paths are exact and case-sensitive. HEAD is available for every path with GET. The server returns your `X-Request-Id` and logs ' +
-      'it. After 408, 429, 503 and 504 the same request may succeed later; after any other 4xx it will not.',
+      'it. After 408, 429, 503 and 504 the same request may succeed later; after any other 4xx it will not. ' +
+      'Only match/upload/live needs a new challenge after a 504.',
     '## Limits',
     'Limits of this server:',
     ...limits(config).map(([what, limit]) => `- ${what}: ${limit}`),

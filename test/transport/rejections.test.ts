@@ -151,6 +151,6 @@ test('ends a search that takes too long, and reports it', async () => {
   const impatient = await TestServer.forTest({ env: { FACEMATCH_IMAGE_TIMEOUT_MS: '30' } });
   const image1 = await blank(900, 900, 'png');
   const response = await impatient.match({ image1, image2: image1 });
-  const detail = expect.stringMatching(/The search for faces in image1 and image2 reached its time limit/);
+  const detail = expect.stringMatching(/The search for faces in image1 and image2 reached its limit/);
   expectProblem(response, 'no_face_found', { detail });
 });
