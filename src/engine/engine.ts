@@ -15,8 +15,8 @@ import { hashed_bytes, StuckImages, sha256 } from './stuck-images.ts';
 
 /** Log messages by kind of JobFault. */
 const jobFaults = {
-  failed: 'worker failed to analyse images',
-  overdue: 'deadline exceeded while analysing images',
+  failed: 'job failed in its worker',
+  overdue: 'job exceeded its deadline',
   stuck: 'worker stuck in a native call; its images are rejected from now on',
 };
 

@@ -103,7 +103,7 @@ test('responds to running and waiting requests at the deadline, and discards lat
   // The workers still wait at the gate, so they must not get another job.
   expect(await server.metric('facematch_workers_busy')).toBe(2);
   expect(await server.metric('facematch_queue_depth')).toBe(0);
-  const logged = JSON.parse(await server.line(server.stderr, /deadline exceeded while analysing/));
+  const logged = JSON.parse(await server.line(server.stderr, /job exceeded its deadline/));
   const sha256 = expect.stringMatching(/^[0-9a-f]{16}$/);
   const images = [{ bytes: expect.any(Number), format: 'jpeg', sha256 }];
   expect(logged).toMatchObject({ level: 'warn', request_id: expect.any(String), images });
