@@ -51,6 +51,8 @@ export default defineConfig({
     hookTimeout: 300_000,
     expect: { poll: { timeout: 120_000 } },
     globalSetup: 'test/support/folder.ts',
+    // Keeps transformed modules in node_modules, which makes repeated runs 9 s shorter.
+    experimental: { fsModuleCache: true },
     // `npm test` runs fast, fast-alone and unit. Projects run in the order of their names, the short tests last.
     projects: [
       sharedProject('fast', filesOf('test/server', 'test/transport', 'lab/test')),

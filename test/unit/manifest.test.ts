@@ -127,6 +127,8 @@ describe('a manifest', () => {
       for (const [path, value] of membersOf(manifest)) {
         // Skips similarities, which may be any number.
         if (/points\.\d+\.0$/.test(path)) continue;
+        // The manifests of these families differ from the default only in the detector.
+        if ((family === 'scrfd' || family === 'retinaface') && !path.startsWith('detector')) continue;
         const others = Array.isArray(value)
           ? [[], null, 'a']
           : [null, [], { ...(value as object), unknown: 1 }];

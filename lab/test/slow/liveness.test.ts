@@ -1,10 +1,10 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { facematch, facematchInHost } from '../../test/server/support/cli.ts';
-import { newFolder } from '../../test/support/folder.ts';
-import { surfaces } from '../../test/support/surface.mjs';
-import { posesOf, turnedFrames } from '../../test/support/turned-head.mjs';
+import { facematch, facematchInHost } from '../../../test/server/support/cli.ts';
+import { newFolder } from '../../../test/support/folder.ts';
+import { surfaces } from '../../../test/support/surface.mjs';
+import { posesOf, turnedFrames } from '../../../test/support/turned-head.mjs';
 
 /** Tests `facematch eval-liveness` on generated sequences. */
 

@@ -1,10 +1,10 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { blank } from '../../test/fixtures/images.ts';
-import { livePack, redAndBlue, redIsLive } from '../../test/fixtures/packs.ts';
-import { expectFailure, facematchInHost } from '../../test/server/support/cli.ts';
-import { newFolder } from '../../test/support/folder.ts';
+import { blank } from '../../../test/fixtures/images.ts';
+import { livePack, redAndBlue, redIsLive } from '../../../test/fixtures/packs.ts';
+import { expectFailure, facematchInHost } from '../../../test/server/support/cli.ts';
+import { newFolder } from '../../../test/support/folder.ts';
 
 /** Tests `facematch eval --attacks` with a model that classifies images with more red than blue as live. */
 
