@@ -34,7 +34,7 @@ export async function videoOf(
 
 /**
  * Returns how far a head has turned, from 0 to 1. It turns at `from_s`, within 0.8 s, and is back after 2.6 s. A head
- * that turns within 0.5 s fails with motion_jump, depending on when the page captures its frames.
+ * that turns within 0.5 s can fail with motion_jump, depending on when the page captures its frames.
  */
 export const turn = (at_s: number, from_s: number) =>
   Math.max(0, Math.min(1, Math.min(at_s - from_s, from_s + 2.6 - at_s) / 0.8));
